@@ -1,0 +1,312 @@
+"""The scikit-learn contract: parameters, validation, fit and predict.  No mathematics."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from copy import copy
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .decision import Decision
+from .kernels import Array
+from .ladder import climb
+from .machine import Machine, Settings, judged_rows, learn
+from .maps import Mapping, choose_map
+from .rows import TrainingRows, arrange
+from .similarity import KERNELS, USES_GAMMA, Kernel, check_domain, gamma_scale
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+_PREDICT_TILE = 8192  # rows mapped and decided at a time
+
+
+class FBTWSVM(ClassifierMixin, BaseEstimator):
+    """Fuzzy bounded twin support vector machine."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(set(KERNELS)), callable],
+        "gamma": [StrOptions({"auto", "scale"}), _POSITIVE],
+        "feature_map": [
+            StrOptions({"auto", "nystroem", "fourier", "orthogonal", "exact"}),
+            HasMethods(["fit", "transform"]),
+        ],
+        "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "C": [_POSITIVE, tuple, list],
+        "reg": [_POSITIVE, tuple, list],
+        "mu": [Interval(Real, 0, 1, closed="both")],
+        "membership": [StrOptions({"fuzzy", "printed", "none"})],
+        "multiclass": [StrOptions({"dag", "vote"})],
+        "decision": [StrOptions({"calibrated", "value", "distance"})],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "tol": [_POSITIVE],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: str | Kernel = "rbf",
+        gamma: float | str = "auto",
+        feature_map: Any = "auto",
+        n_components: int | str = "auto",
+        C: float | tuple[float, float] = 1.0,
+        reg: float | tuple[float, float] = 0.01,
+        mu: float = 0.5,
+        membership: str = "fuzzy",
+        multiclass: str = "dag",
+        decision: str = "calibrated",
+        class_weight: dict[Any, float] | str | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.feature_map = feature_map
+        self.n_components = n_components
+        self.C = C
+        self.reg = reg
+        self.mu = mu
+        self.membership = membership
+        self.multiclass = multiclass
+        self.decision = decision
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all rows at once; a call that fails leaves the model as it was.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training rows.  float32 stays float32, everything else becomes float64.
+        y : array-like of shape (n_samples,)
+            Labels of any kind, two classes or more.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of 2 is the row twice, a weight of 0 an absent row.
+
+        Returns
+        -------
+        FBTWSVM
+            The fitted model itself.
+        """
+        fresh = copy(self)
+        fresh._learn(X, y, sample_weight)
+        vars(self).clear()
+        vars(self).update(vars(fresh))
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Labels of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class that wins the DAG or the vote.
+        """
+        winners = self._decide(X, self._rule().winners)
+        labels: Array = self.classes_[winners]
+        return labels
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores whose largest is the predicted class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: slope (log|h.u_01| - log|h.u_10| - offset), positive for `classes_[1]`.  More: the pairs
+            that each class wins, plus less than a third of a vote for how clearly; where the winner of the DAG
+            is not the class with most pairs, those two change scores.
+        """
+        rule = self._rule()
+        return self._decide(X, rule.margins if len(self.classes_) == 2 else rule.scores)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities by pairwise coupling.
+
+        They come from the learned offsets and slopes, which were fitted on values that each training row gets from
+        planes trained without it.  The most probable class can differ from `predict` when `decision` is not
+        "calibrated", and with three classes or more where pairs contradict each other.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to one; columns follow `classes_`.
+        """
+        return self._decide(X, self._rule().probabilities)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._validate_params()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        check_domain(self.kernel, X)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self.classes_, labels = _present_classes(y, weights)
+        n_classes = len(self.classes_)
+        weights = weights * self._class_factors(labels, weights)
+        rows = arrange(X, labels, weights, n_classes)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        settings = Settings(
+            box=self._per_class("C", n_classes),
+            reg=self._per_class("reg", n_classes),
+            mu=self.mu,
+            membership=self.membership,
+            decision=self.decision,
+            multiclass=self.multiclass,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            seed=seed % 1_000_003,
+            n_jobs=self.n_jobs,
+        )
+        self.gamma_ = self._choose_gamma(rows, settings)
+        transformer = choose_map(self.kernel, self.feature_map, self.n_components, self.gamma_, rows, seed)
+        self._mapping, mapped = Mapping.fit(transformer, rows, y, self.kernel)
+        self.n_components_ = mapped.shape[1] - (0 if self._mapping.exact else 1)
+        self._say(f"{rows.n} rows, {n_classes} classes, {self.n_components_} features")
+        judged = judged_rows(rows.starts, self._mapping.landmarks(rows), seed)
+        kind = "kernel" if self._mapping.exact else "rows"
+        machine = learn(settings, rows.starts, rows.weights, judged, **{kind: mapped})
+        self._record(machine, rows, settings)
+
+    def _choose_gamma(self, rows: TrainingRows, settings: Settings) -> float | None:
+        """Resolve gamma: given, from the variance, or by the ladder; None where the kernel has none."""
+        if self.kernel not in USES_GAMMA or not isinstance(self.feature_map, str):
+            return None
+        if not isinstance(self.gamma, str):
+            return float(self.gamma)
+        if rows.small:  # in canonical order, so that rounding is the same however the rows came
+            scale = gamma_scale(rows.X[rows.index], self.kernel, rows.weights)
+        else:
+            scale = gamma_scale(rows.X, self.kernel, rows.given_weights)
+        if self.gamma == "scale":
+            return scale
+        chosen = climb(rows, self.kernel, scale, settings, self._say)
+        self._say(f"gamma: {chosen:.6g} ({chosen / scale:.4g} times scale)")
+        return chosen
+
+    def _record(self, machine: Machine, rows: TrainingRows, settings: Settings) -> None:
+        """Keep what prediction needs and what users look at, on the rows as they were given."""
+        solution = machine.solution
+        self._decision = machine.decision
+        self.planes_ = machine.planes
+        self.duality_gap_ = solution.gaps
+        self.n_iter_ = int(solution.sweeps.max())
+        self.memberships_ = rows.spread(machine.memberships, shared=False)
+        smallest = 1e-9 * settings.box.min()  # a box that the farthest row's membership has closed is no support
+        supports = rows.spread(solution.alpha, shared=True).max(axis=1) > smallest
+        self.support_ = np.flatnonzero(supports)
+        sorted_labels = rows.labels[rows.source[self.support_]]
+        self.n_support_ = np.bincount(sorted_labels, minlength=len(self.classes_))
+        open_planes = int((solution.gaps > self.tol).sum())
+        if open_planes:
+            warnings.warn(
+                f"{open_planes} of {solution.gaps.size - len(solution.gaps)} planes stopped above tol={self.tol:g} "
+                f"(largest relative duality gap {solution.gaps.max():.2g}). Raise max_iter (now {self.max_iter}) or tol; "
+                "float32 input cannot go below about 1e-6.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _class_factors(self, labels: Array, weights: Array) -> Array:
+        """What class_weight multiplies each row's weight by."""
+        present = weights > 0
+        chosen = self.class_weight
+        if isinstance(chosen, dict):
+            unknown = [label for label in chosen if label not in set(self.classes_.tolist())]
+            if unknown:
+                raise ValueError(f"class_weight names classes that are not in y: {unknown}.")
+        if chosen is None:
+            return np.ones(len(labels))
+        if chosen == "balanced":
+            counts = np.bincount(labels[present], weights=weights[present])
+            factors = counts.sum() / (len(counts) * counts)
+        else:
+            factors = compute_class_weight(chosen, classes=self.classes_, y=self.classes_[labels[present]])
+        if not (factors > 0).all():
+            raise ValueError("class_weight must be positive: leave rows of an unwanted class out instead.")
+        result: Array = factors[labels]
+        return result
+
+    def _per_class(self, name: str, n_classes: int) -> Array:
+        """C or reg as one value per near class."""
+        value = getattr(self, name)
+        if isinstance(value, Real):
+            return np.full(n_classes, float(value))
+        values = np.asarray(value, dtype=np.float64)
+        if values.shape != (2,) or n_classes != 2:
+            raise ValueError(
+                f"{name}={value!r}: a pair is for two classes (the first value for the plane near classes_[0]); this "
+                f"y has {n_classes} classes. Give one number."
+            )
+        if not (np.isfinite(values).all() and (values > 0).all()):
+            raise ValueError(f"{name}={value!r}: both values must be positive and finite.")
+        return values
+
+    def _rule(self) -> Decision:
+        check_is_fitted(self)
+        return self._decision
+
+    def _decide(self, X: Any, rule: Callable[[Array, Array], Array]) -> Array:
+        """Map rows tile by tile and apply a rule to each tile."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=self._mapping.dtype, reset=False)
+        check_domain(self.kernel, X)
+        tiles = range(0, X.shape[0], _PREDICT_TILE)
+        return np.concatenate([rule(self._mapping.rows(X[i : i + _PREDICT_TILE]), self.planes_) for i in tiles])
+
+    def _say(self, message: str) -> None:
+        if self.verbose:
+            print(f"[FBTWSVM] {message}", flush=True)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.kernel in ("chi2", "intersection")
+        return tags
+
+
+def _present_classes(y: Array, weights: Array) -> tuple[Array, Array]:
+    """Sorted classes of the rows with weight, and each row's index among them (0 for absent rows)."""
+    present = weights > 0
+    if not present.any():
+        raise ValueError("Every sample_weight is zero: there is no row to learn from.")
+    classes, found = np.unique(y[present], return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"The data holds one class only ({classes[0]!r}): fit needs two classes or more"
+            + (" among the rows with a positive weight." if not present.all() else ".")
+        )
+    labels = np.zeros(len(y), dtype=np.int64)
+    labels[present] = found
+    return classes, labels

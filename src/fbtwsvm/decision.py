@@ -1,0 +1,101 @@
+"""From plane values to an answer: the pair rule, the decision DAG or the vote, probabilities.
+
+A pair (a, b) decides for a when  log|h.u_ab| - log|h.u_ba| <= t_ab.  The three rules are one family:
+t = 0 compares plain values, t = log||w_ab|| - log||w_ba|| the distances of the paper, and a learned t
+comes, with a slope for probabilities, from a logistic fit on the values that each row would get from
+planes trained without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import kernels
+from .kernels import Array
+from .planes import Problem, Solution
+
+_START_SLOPE = 2.0
+_STRENGTH = 1.0
+_MANY_CLASSES = 24  # from here on visiting 2 (K - 1) planes beats one product with all K (K - 1)
+_TILE_BYTES = 64 * 2**20  # plane values of one tile of rows
+
+
+@dataclass
+class Decision:
+    """The rule of every pair a < b, in upper triangles.
+
+    `offsets` decide; `learned_offsets` and `slopes` make probabilities.
+    """
+
+    offsets: Array
+    learned_offsets: Array
+    slopes: Array
+    multiclass: str
+
+    @classmethod
+    def fit(cls, solution: Solution, norms: Array, problem: Problem, rule: str, multiclass: str) -> Decision:
+        """Learn offsets and slopes from left-out values and pick the offsets that `rule` names."""
+        weights = np.where(problem.sampled, problem.weights, 0.0)
+        for k in range(problem.n_classes):
+            block = problem.block(k)
+            # A large class is only sampled: let its sample stand for all of it, or the prior would be off.
+            weights[block] *= problem.weights[block].sum() / weights[block].sum()
+        owner = np.repeat(np.arange(problem.n_classes), np.diff(problem.starts))
+        slope = kernels.pooled_slope(
+            solution.near, solution.far, owner, problem.sampled, weights, _START_SLOPE, _STRENGTH
+        )
+        learned, slopes = kernels.fit_offsets(
+            solution.near, solution.far, problem.starts, problem.sampled, weights, slope, _STRENGTH
+        )
+        if rule == "calibrated":
+            offsets = learned
+        elif rule == "value":
+            offsets = np.zeros_like(learned)
+        else:
+            log_norms = np.log(np.maximum(norms, kernels.FLOOR))
+            offsets = np.triu(log_norms - log_norms.T)
+        return cls(offsets, learned, slopes, multiclass)
+
+    def winners(self, rows: Array, planes: Array) -> Array:
+        """Index of the class that wins each row."""
+        if self.multiclass == "dag" and len(planes) >= _MANY_CLASSES:
+            winners: Array = kernels.walk_planes(rows, planes, self.offsets, self.slopes)
+            return winners
+        parts = [
+            kernels.walk_margins(margins) if self.multiclass == "dag" else kernels.vote_scores(margins).argmax(axis=1)
+            for margins in self._tiles(rows, planes, self.offsets)
+        ]
+        return np.concatenate(parts)
+
+    def scores(self, rows: Array, planes: Array) -> Array:
+        """Scores (n, K) whose argmax is the winner: pairs won, and by how much.
+
+        The DAG's winner wins every pair it plays but not always most pairs; in such a cycle it changes
+        scores with the class that has won most.
+        """
+        scores = np.concatenate([kernels.vote_scores(m) for m in self._tiles(rows, planes, self.offsets)])
+        if self.multiclass == "dag":
+            winners, top, every = self.winners(rows, planes), scores.argmax(axis=1), np.arange(len(scores))
+            won, best = scores[every, winners], scores[every, top]
+            scores[every, top], scores[every, winners] = won, best
+        return scores
+
+    def margins(self, rows: Array, planes: Array) -> Array:
+        """Margin of the first pair, for two classes: positive means the second class."""
+        return np.concatenate([m[:, 0, 1] for m in self._tiles(rows, planes, self.offsets)])
+
+    def probabilities(self, rows: Array, planes: Array) -> Array:
+        """Class probabilities (n, K) from the learned offsets by pairwise coupling."""
+        return np.concatenate([kernels.couple(m) for m in self._tiles(rows, planes, self.learned_offsets)])
+
+    def _tiles(self, rows: Array, planes: Array, offsets: Array):  # type: ignore[no-untyped-def]
+        """Yield the margins of all pairs, (rows of a tile, K, K)."""
+        n_classes, n_columns = len(planes), planes.shape[2]
+        flat = planes.reshape(-1, n_columns).T
+        step = max(1, _TILE_BYTES // (8 * n_classes * n_classes))
+        for first in range(0, max(len(rows), 1), step):
+            values = (rows[first : first + step] @ flat).astype(np.float64).reshape(-1, n_classes, n_classes)
+            kernels.pair_margins(values, offsets, self.slopes)
+            yield values

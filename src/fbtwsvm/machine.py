@@ -1,0 +1,165 @@
+"""The state of the learner and its verbs: learn, decide.
+
+Training rows come sorted by class, either mapped (`rows`, with the bias column) or as the matrix of
+their inner products (`kernel`, without the bias).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .decision import Decision
+from .kernels import Array
+from .membership import memberships
+from .moments import class_means
+from .planes import Problem, Solution, solve_features, solve_kernel
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Numbers that say what to solve; C and reg have one value per near class."""
+
+    box: Array
+    reg: Array
+    mu: float
+    membership: str
+    decision: str
+    multiclass: str
+    tol: float
+    max_iter: int
+    seed: int
+    n_jobs: int | None
+
+
+@dataclass
+class Machine:
+    """A learned machine: planes [near, pushed], the rule that compares them, and its record."""
+
+    planes: Array
+    decision: Decision
+    solution: Solution
+    memberships: Array
+
+
+def learn(
+    settings: Settings,
+    starts: Array,
+    weights: Array,
+    sampled: Array,
+    rows: Array | None = None,
+    kernel: Array | None = None,
+) -> Machine:
+    """Solve every plane and fit the decision rule.
+
+    With `rows` the cheaper form is chosen; with `kernel` alone the machine is the exact-kernel one
+    and its planes are coefficients of the training rows, with their sum as the bias.
+    """
+    if rows is not None:
+        means = class_means(rows, weights, starts)
+        distances = _distances_to_means(rows, means)
+    else:
+        assert kernel is not None
+        distances = _distances_from_kernel(kernel, weights, starts)
+    share = _all_memberships(distances, starts, settings)
+    problem = Problem(
+        starts=starts,
+        weights=weights,
+        box=share * weights[:, None] * settings.box,
+        reg=settings.reg,
+        sampled=sampled,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        seed=settings.seed,
+        n_jobs=settings.n_jobs,
+    )
+    if rows is None:
+        solution = solve_kernel(kernel + 1.0, problem)
+        bias = solution.planes.sum(axis=2, keepdims=True)
+        norms = np.sqrt(np.maximum(np.einsum("abi,abi->ab", solution.planes @ kernel, solution.planes), 0.0))
+        planes = np.concatenate([solution.planes, bias], axis=2)
+    elif _kernel_form_is_cheaper(starts, rows.shape[1]):
+        precise = rows.astype(np.float64, copy=False)
+        solution = solve_kernel(precise @ precise.T, problem)
+        planes = (solution.planes @ precise).astype(rows.dtype)
+        norms = np.linalg.norm(planes[..., :-1], axis=2)
+    else:
+        solution = solve_features(rows, means, problem)
+        planes = solution.planes
+        norms = np.linalg.norm(planes[..., :-1], axis=2)
+    solution.planes = planes
+    decision = Decision.fit(solution, norms, problem, settings.decision, settings.multiclass)
+    return Machine(planes, decision, solution, share)
+
+
+def _distances_to_means(rows: Array, means: Array) -> Array:
+    """Squared distances of rows to the class means; the bias column cancels."""
+    centre = means.mean(axis=0)
+    shifted = (means - centre).astype(rows.dtype)
+    squared_norms = np.empty(len(rows))
+    products = np.empty((len(rows), len(means)))
+    for first in range(0, len(rows), 4096):
+        tile = rows[first : first + 4096] - centre.astype(rows.dtype)
+        squared_norms[first : first + 4096] = np.einsum("ij,ij->i", tile, tile)
+        products[first : first + 4096] = tile @ shifted.T
+    mean_norms = np.einsum("ij,ij->i", means - centre, means - centre)
+    return _clean(squared_norms[:, None] - 2.0 * products + mean_norms, squared_norms, rows.dtype)
+
+
+def _distances_from_kernel(kernel: Array, weights: Array, starts: Array) -> Array:
+    """Squared distances of rows to the class means, from inner products alone."""
+    n_classes = len(starts) - 1
+    average = np.zeros((len(kernel), n_classes))
+    for k in range(n_classes):
+        block = slice(starts[k], starts[k + 1])
+        average[block, k] = weights[block] / weights[block].sum()
+    products = kernel.astype(np.float64) @ average
+    mean_norms = np.einsum("ik,ik->k", average, products)
+    squared_norms = np.diag(kernel).astype(np.float64)
+    return _clean(squared_norms[:, None] - 2.0 * products + mean_norms, squared_norms, kernel.dtype)
+
+
+def _clean(distances: Array, squared_norms: Array, dtype: np.dtype) -> Array:
+    """Set distances that are nothing but rounding to zero: min-max rescaling would blow them up."""
+    rounding = 16.0 * np.finfo(dtype).eps * squared_norms.max(initial=1e-300)
+    distances[distances < rounding] = 0.0
+    return distances
+
+
+def _all_memberships(distances: Array, starts: Array, settings: Settings) -> Array:
+    """Membership of every row against every class."""
+    share = np.empty(distances.shape)
+    for k in range(len(starts) - 1):
+        block = slice(starts[k], starts[k + 1])
+        share[block] = memberships(distances[block, k], distances[block], settings.mu, settings.membership)
+    return share
+
+
+def _kernel_form_is_cheaper(starts: Array, n_columns: int) -> bool:
+    """Compare the multiplications of both forms (the feature form whitens about a quarter of all rows)."""
+    sizes = np.diff(starts).astype(float)
+    n, n_classes = sizes.sum(), len(sizes)
+    feature = n * n_columns**2 / 2 + n_classes * n_columns**3 / 3 + n_classes * n * n_columns**2 / 4
+    shared = n**2 * n_columns + (2 * sizes**2 * n).sum()
+    pairs = (sizes[:, None] * sizes**2).sum() + n_classes * (sizes**2).sum() * 30
+    return bool(n <= 12000 and shared + pairs < feature)
+
+
+_SAMPLED = 512  # rows of a class that the decision rule is fitted on
+
+
+def judged_rows(starts: Array, landmarks: Array, seed: int) -> Array:
+    """Mark the rows that are to be judged by planes without them: at most 512 of a class.
+
+    A landmark of the map has a feature of its own, which no new row has: landmarks are left aside wherever half
+    of the class remains.
+    """
+    random = np.random.default_rng(seed)
+    judged = np.zeros(len(landmarks), dtype=bool)
+    for first, last in zip(starts[:-1], starts[1:], strict=True):
+        rows = np.arange(first, last)
+        others = rows[~landmarks[first:last]]
+        rows = others if 2 * len(others) >= len(rows) else rows
+        judged[random.choice(rows, _SAMPLED, replace=False) if len(rows) > _SAMPLED else rows] = True
+    return judged

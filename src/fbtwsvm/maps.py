@@ -1,0 +1,134 @@
+"""Which feature map a model uses, and the mapped rows the engine sees: scaled, with the bias column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler
+
+from .features import AdditiveIntersectionFeatures, ExactKernel, FourierFeatures, NystroemFeatures
+from .kernels import Array
+from .rows import TrainingRows
+from .similarity import SKEW, Kernel, is_normalised
+
+_TILE = 4096  # rows mapped at a time
+_MOST_COMPONENTS = 2000
+_MOST_VALUES = 250_000_000  # mapped rows beyond this get fewer components: 1 GB in float32
+_WIDE = 4000  # columns up to which a linear or additive map is used as it is
+
+
+def auto_components(n: int) -> int:
+    """Number of features from the number of rows: 10 sqrt(n), within bounds of time and memory."""
+    return max(50, min(int(10 * np.sqrt(n)), _MOST_COMPONENTS, _MOST_VALUES // max(n, 1), n))
+
+
+def choose_map(
+    kernel: str | Kernel, feature_map: Any, n_components: int | str, gamma: float, rows: TrainingRows, seed: int
+) -> Any:
+    """Return the unfitted transformer that the parameters ask for, or None for rows as they are."""
+    if not isinstance(feature_map, str):
+        return clone(feature_map)
+    n, n_features = rows.n, rows.X.shape[1]
+    count = auto_components(n) if n_components == "auto" else int(n_components)
+    width = gamma if gamma is not None else 1.0
+    if feature_map == "auto":
+        feature_map = "exact" if rows.small else _large_data_map(kernel, n_features)
+    if feature_map == "exact":
+        return ExactKernel(kernel=kernel, gamma=width)
+    if feature_map == "nystroem":
+        return NystroemFeatures(kernel=kernel, gamma=width, n_components=min(count, n) if n_components == "auto" else count, random_state=seed)
+    if feature_map == "orthogonal" and kernel != "rbf":
+        raise ValueError(f"feature_map='orthogonal' exists for kernel='rbf' only, got kernel={kernel!r}. Use 'auto'.")
+    if kernel in ("rbf", "laplacian", "skewed_intersection"):
+        orthogonal = feature_map == "orthogonal"
+        return FourierFeatures(
+            kernel=kernel, gamma=width, n_components=count, orthogonal=orthogonal, random_state=seed
+        )
+    if kernel == "skewed_chi2":
+        return SkewedChi2Sampler(skewedness=SKEW, n_components=count, random_state=seed)
+    if feature_map == "fourier":
+        raise ValueError(
+            f"feature_map='fourier' exists for the kernels rbf, laplacian, skewed_chi2 and skewed_intersection, "
+            f"got kernel={kernel!r}. Use feature_map='auto' or 'nystroem'."
+        )
+    return {"linear": None, "chi2": AdditiveChi2Sampler(), "intersection": AdditiveIntersectionFeatures()}[kernel]
+
+
+def _large_data_map(kernel: str | Kernel, n_features: int) -> str:
+    """The map of feature_map="auto" when there are too many rows for the exact kernel."""
+    columns = {"linear": n_features, "chi2": 3 * n_features, "intersection": 3 * n_features}
+    return "plain" if kernel in columns and columns[kernel] <= _WIDE else "nystroem"
+
+
+@dataclass
+class Mapping:
+    """A fitted map with its scale: rows [scale z(x), 1] in one precision.
+
+    Kernels with k(x, x) = 1 need no scale; every other map is scaled so that the mean of ||z||^2 over the
+    training rows is 1, which gives C and reg the same meaning for all.
+    """
+
+    transformer: Any
+    scale: float
+    dtype: np.dtype
+
+    @property
+    def exact(self) -> bool:
+        """Whether planes are coefficients of training rows rather than of features."""
+        return isinstance(self.transformer, ExactKernel)
+
+    @classmethod
+    def fit(cls, transformer: Any, rows: TrainingRows, y: Array, kernel: str | Kernel) -> tuple[Mapping, Array]:
+        """Fit the map; return it with the mapped training rows (or their kernel matrix, without bias).
+
+        `y` are the labels of the given rows, for transformers that want them.
+        """
+        if transformer is not None:
+            # Large data goes in as it was given, without a copy; small data in its canonical order.
+            whole = not rows.small and rows.n == rows.X.shape[0]
+            transformer.fit(*((rows.X, y) if whole else (rows.X[rows.index], y[rows.index])))
+        mapping = cls(transformer, 1.0, rows.X.dtype)
+        if mapping.exact:  # in float32 the matrix would not be positive definite
+            precise = rows.X[rows.index].astype(np.float64)
+            mapped = cls(transformer, 1.0, precise.dtype).rows(precise)
+        else:
+            mapped = mapping.rows(rows.X, rows.index)
+        known = isinstance(transformer, ExactKernel | FourierFeatures | NystroemFeatures | SkewedChi2Sampler)
+        if not (known and is_normalised(kernel)):
+            plain = mapped[:, :-1]
+            squares = np.diag(plain) if mapping.exact else np.einsum("ij,ij->i", plain, plain)
+            mean = float(np.average(squares, weights=rows.weights))
+            # For the exact kernel a column is an inner product, so it takes the square of the scale.
+            mapping.scale = 1.0 if mean <= 0 else (1.0 / mean if mapping.exact else 1.0 / np.sqrt(mean))
+            plain *= mapped.dtype.type(mapping.scale)
+        return mapping, (np.ascontiguousarray(mapped[:, :-1]) if mapping.exact else mapped)
+
+    def landmarks(self, rows: TrainingRows) -> Array:
+        """Which sorted rows the map was built from."""
+        marked = np.zeros(rows.n, dtype=bool)
+        indices = getattr(self.transformer, "landmark_indices_", None)
+        if indices is not None:
+            whole = not rows.small and rows.n == rows.X.shape[0]
+            marked[rows.source[indices] if whole else indices] = True
+        return marked
+
+    def rows(self, X: Any, index: Array | None = None) -> Array:
+        """Map the rows (those of `index`, in its order) tile by tile and append the bias column."""
+        n = X.shape[0] if index is None else len(index)
+        out = np.empty((0, 0), dtype=self.dtype)
+        for start in range(0, n, _TILE):
+            part = slice(start, start + _TILE)
+            tile = self._transform(X[part] if index is None else X[index[part]])
+            if start == 0:
+                out = np.empty((n, tile.shape[1] + 1), dtype=self.dtype)
+                out[:, -1] = 1.0
+            np.multiply(tile, self.dtype.type(self.scale), out=out[part, :-1])
+        return out
+
+    def _transform(self, X: Any) -> Array:
+        mapped = X if self.transformer is None else self.transformer.transform(X)
+        return mapped.toarray() if sp.issparse(mapped) else np.asarray(mapped)

@@ -1,0 +1,27 @@
+"""scikit-learn's own contract, without exceptions, for the estimator and every transformer."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fbtwsvm import FBTWSVM
+from fbtwsvm.features import AdditiveIntersectionFeatures, ExactKernel, FourierFeatures, NystroemFeatures
+
+
+@parametrize_with_checks(
+    [
+        FBTWSVM(),
+        FBTWSVM(kernel="linear"),
+        FBTWSVM(decision="distance", multiclass="vote", membership="printed", mu=0.1),
+        FBTWSVM(feature_map="nystroem", n_components=3, gamma="scale"),
+        FourierFeatures(),
+        FourierFeatures(orthogonal=True),
+        NystroemFeatures(),
+        NystroemFeatures(landmarks="leverage"),
+        NystroemFeatures(landmarks="kmeans"),
+        ExactKernel(),
+        AdditiveIntersectionFeatures(),
+    ]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
