@@ -11,7 +11,7 @@ from fbtwsvm.features import AdditiveIntersectionFeatures, ExactKernel, FourierF
     [
         FBTWSVM(),
         FBTWSVM(kernel="linear"),
-        FBTWSVM(decision="distance", multiclass="vote", membership="printed", mu=0.1),
+        FBTWSVM(multiclass="vote", membership="printed", mu=0.1),
         FBTWSVM(feature_map="nystroem", n_components=3, gamma="scale"),
         FourierFeatures(),
         FourierFeatures(orthogonal=True),

@@ -1,6 +1,21 @@
-"""Kernel classifiers that update, forget and fit in bounded memory."""
+"""Kernel classifiers that update, forget and fit in bounded memory.
 
-from .classifier import FBTWSVM
+Names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .classifier import FBTWSVM
 
 __version__ = "0.1.0"
 __all__ = ["FBTWSVM"]
+
+_HOMES = {"FBTWSVM": "classifier"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -29,7 +29,110 @@ _PREDICT_TILE = 8192  # rows mapped and decided at a time
 
 
 class FBTWSVM(ClassifierMixin, BaseEstimator):
-    """Fuzzy bounded twin support vector machine."""
+    """Fuzzy bounded twin support vector machine.
+
+    For every ordered pair of classes (a, b) one plane lies near the rows of a and keeps those of b away; a row goes to
+    the class whose plane it is nearer to.  Each plane solves
+
+        min_u  1/2 reg ||u||^2 + 1/2 sum_{i in a} w_i (h_i.u)^2 + sum_{i in b} C w_i s_i max(0, 1 + h_i.u)
+
+    with h = [z(x), 1] the mapped row, w the row's weight and s its fuzzy membership, and comes with a duality gap.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "laplacian", "chi2", "intersection", "skewed_chi2", "skewed_intersection"} or callable, \
+            default="rbf"
+        Similarity of rows; formulas in :mod:`fbtwsvm.similarity`.  A callable takes two arrays of rows and returns the
+        matrix of similarities.
+    gamma : {"auto", "scale"} or float, default="auto"
+        Width of the rbf and laplacian kernels.  "scale" is 1 / (n_features * X.var()) (its root for laplacian); "auto"
+        tries a ladder of widths around it on at most 2,000 rows and keeps the one with the least log loss on rows
+        the planes did not see: leave-one-out on small data, contiguous held-out thirds on large data.
+    feature_map : {"auto", "nystroem", "fourier", "orthogonal", "exact"} or transformer, default="auto"
+        How the kernel is made explicit.  "auto": the exact kernel up to 2,000 distinct rows; beyond that Nystroem
+        landmarks, or the columns themselves for the linear and additive kernels.  Any scikit-learn transformer works,
+        and `kernel` and `gamma` then have no say.
+    n_components : int or "auto", default="auto"
+        Features of the Nystroem and Fourier maps; "auto" is 10 sqrt(n_samples), at most 2,000 and less where the mapped
+        rows would exceed a quarter of a billion numbers.
+    C : float or pair of floats, default=1.0
+        Box of the dual variables: the price of a row that comes too near to the other class's plane.  A pair, for two
+        classes, gives the plane near `classes_[0]` first.
+    reg : float or pair of floats, default=0.01
+        Ridge of the planes, for features with a mean square norm of one; pair as for C.
+    mu : float, default=0.5
+        Membership share of rows nearer to the other class's centre than to their own; the rest get 1 - mu.
+    membership : {"fuzzy", "printed", "none"}, default="fuzzy"
+        "fuzzy" falls with the distance from the class centre, rescaled to (0, 1] per class and pair; "printed" is the
+        paper's formula without rescaling; "none" trusts all rows alike (the bounded twin SVM).
+    multiclass : {"dag", "vote"}, default="dag"
+        "dag": the classes challenge each other in the order of `classes_`, the winner stays (2 (K - 1) plane values a
+        row).  "vote": most pairs won.
+    decision : {"calibrated", "value", "distance"}, default="calibrated"
+        What a pair compares: plane values with an offset learned on left-out rows, plain values |h.u|, or the paper's
+        distances |h.u| / ||w||.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on the weights of the rows of each class.
+    tol : float, default=1e-3
+        Duality gap at which a plane is solved, relative to its primal value at u = 0.
+    max_iter : int, default=1000
+        Most sweeps of coordinate descent for a plane; a `ConvergenceWarning` says when they were not enough.
+    n_jobs : int or None, default=None
+        Threads over classes; the model is the same for every value.
+    random_state : int, RandomState or None, default=None
+        Seed of landmarks, frequencies and subsamples.  Small data needs none.
+    verbose : int, default=0
+        1 prints the ladder of gamma and the sizes.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    planes_ : ndarray of shape (n_classes, n_classes, n_components_ + 1)
+        planes_[a, b] is the plane near class a that pushes class b: weights of the features, then the bias.  For the
+        exact kernel the features of a row are its similarities to the distinct training rows.
+    support_ : ndarray of shape (n_support,)
+        Training rows with a non-zero dual variable in any plane.
+    n_support_ : ndarray of shape (n_classes,)
+        How many of them each class has.
+    memberships_ : ndarray of shape (n_samples, n_classes)
+        Membership of each training row against each class; zero for rows of weight zero.
+    n_iter_ : int
+        Sweeps of the plane that needed most.
+    duality_gap_ : ndarray of shape (n_classes, n_classes)
+        Relative duality gap of every plane; zero on the diagonal.
+    gamma_ : float or None
+        The width in use; None where the kernel or map has none.
+    n_components_ : int
+        Number of features after the map.
+    n_features_in_ : int
+        Columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, when X had names that are all strings.
+
+    See Also
+    --------
+    sklearn.svm.SVC : The unbounded kernel machine that this one is measured against.
+    fbtwsvm.features.NystroemFeatures : The map behind feature_map="nystroem".
+
+    References
+    ----------
+    A. R. Mello, M. R. Stemmer, A. L. Koerich, "Incremental and Decremental Fuzzy Bounded Twin Support Vector Machine",
+    Information Sciences 526 (2020).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import train_test_split
+    >>> from fbtwsvm import FBTWSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> model = FBTWSVM().fit(X_train, y_train)
+    >>> bool(model.score(X_test, y_test) > 0.9)
+    True
+    >>> bool(model.duality_gap_.max() <= model.tol)
+    True
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(KERNELS)), callable],
@@ -109,8 +212,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """
         fresh = copy(self)
         fresh._learn(X, y, sample_weight)
-        vars(self).clear()
-        vars(self).update(vars(fresh))
+        self.__dict__ = fresh.__dict__
         return self
 
     def predict(self, X: Any) -> Array:
@@ -152,8 +254,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Class probabilities by pairwise coupling.
 
         They come from the learned offsets and slopes, which were fitted on values that each training row gets from
-        planes trained without it.  The most probable class can differ from `predict` when `decision` is not
-        "calibrated", and with three classes or more where pairs contradict each other.
+        planes trained without it.  With `decision="calibrated"` the most probable class is always that of `predict`;
+        the fixed rules "value" and "distance" decide by other offsets and can differ.
 
         Parameters
         ----------
@@ -166,6 +268,30 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             Rows sum to one; columns follow `classes_`.
         """
         return self._decide(X, self._rule().probabilities)
+
+    def plane_values(self, X: Any, near: Any, pushed: Any) -> Array:
+        """Value h.u of one plane: about zero at its own class, -1 or less beyond the other's margin.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        near : label
+            The class that the plane lies near.
+        pushed : label
+            The class that it keeps away.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The values.
+        """
+        check_is_fitted(self)
+        known = self.classes_.tolist()
+        if near not in known or pushed not in known or near == pushed:
+            raise ValueError(f"near and pushed must be two different classes of {known}, got {near!r} and {pushed!r}.")
+        a, b = known.index(near), known.index(pushed)
+        return self._decide(X, lambda rows, planes: rows @ planes[a, b])
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._validate_params()
@@ -187,20 +313,18 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             multiclass=self.multiclass,
             tol=self.tol,
             max_iter=self.max_iter,
-            seed=seed % 1_000_003,
             n_jobs=self.n_jobs,
         )
-        self.gamma_ = self._choose_gamma(rows, settings)
+        self.gamma_ = self._choose_gamma(rows, settings, seed)
         transformer = choose_map(self.kernel, self.feature_map, self.n_components, self.gamma_, rows, seed)
         self._mapping, mapped = Mapping.fit(transformer, rows, y, self.kernel)
         self.n_components_ = mapped.shape[1] - (0 if self._mapping.exact else 1)
         self._say(f"{rows.n} rows, {n_classes} classes, {self.n_components_} features")
         judged = judged_rows(rows.starts, self._mapping.landmarks(rows), seed)
-        kind = "kernel" if self._mapping.exact else "rows"
-        machine = learn(settings, rows.starts, rows.weights, judged, **{kind: mapped})
+        machine = learn(settings, mapped, rows.starts, rows.weights, judged, exact=self._mapping.exact)
         self._record(machine, rows, settings)
 
-    def _choose_gamma(self, rows: TrainingRows, settings: Settings) -> float | None:
+    def _choose_gamma(self, rows: TrainingRows, settings: Settings, seed: int) -> float | None:
         """Resolve gamma: given, from the variance, or by the ladder; None where the kernel has none."""
         if self.kernel not in USES_GAMMA or not isinstance(self.feature_map, str):
             return None
@@ -212,7 +336,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             scale = gamma_scale(rows.X, self.kernel, rows.given_weights)
         if self.gamma == "scale":
             return scale
-        chosen = climb(rows, self.kernel, scale, settings, self._say)
+        chosen = climb(rows, self.kernel, scale, settings, seed, self._say)
         self._say(f"gamma: {chosen:.6g} ({chosen / scale:.4g} times scale)")
         return chosen
 
@@ -220,7 +344,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Keep what prediction needs and what users look at, on the rows as they were given."""
         solution = machine.solution
         self._decision = machine.decision
-        self.planes_ = machine.planes
+        self.planes_ = machine.planes.astype(self._mapping.dtype, copy=False)
         self.duality_gap_ = solution.gaps
         self.n_iter_ = int(solution.sweeps.max())
         self.memberships_ = rows.spread(machine.memberships, shared=False)
@@ -233,14 +357,14 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         if open_planes:
             warnings.warn(
                 f"{open_planes} of {solution.gaps.size - len(solution.gaps)} planes stopped above tol={self.tol:g} "
-                f"(largest relative duality gap {solution.gaps.max():.2g}). Raise max_iter (now {self.max_iter}) or tol; "
+                f"(largest duality gap {solution.gaps.max():.2g}). Raise max_iter (now {self.max_iter}) or tol; "
                 "float32 input cannot go below about 1e-6.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
 
     def _class_factors(self, labels: Array, weights: Array) -> Array:
-        """What class_weight multiplies each row's weight by."""
+        """Return what class_weight multiplies each row's weight by."""
         present = weights > 0
         chosen = self.class_weight
         if isinstance(chosen, dict):

@@ -35,13 +35,14 @@ class Decision:
     multiclass: str
 
     @classmethod
-    def fit(cls, solution: Solution, norms: Array, problem: Problem, rule: str, multiclass: str) -> Decision:
-        """Learn offsets and slopes from left-out values and pick the offsets that `rule` names."""
+    def fit(cls, solution: Solution, norms: Array | None, problem: Problem, rule: str, multiclass: str) -> Decision:
+        """Learn offsets and slopes from left-out values and pick the offsets of `rule` (distance needs norms)."""
         weights = np.where(problem.sampled, problem.weights, 0.0)
         for k in range(problem.n_classes):
             block = problem.block(k)
             # A large class is only sampled: let its sample stand for all of it, or the prior would be off.
-            weights[block] *= problem.weights[block].sum() / weights[block].sum()
+            judged = weights[block].sum()
+            weights[block] *= problem.weights[block].sum() / judged if judged > 0 else 0.0
         owner = np.repeat(np.arange(problem.n_classes), np.diff(problem.starts))
         slope = kernels.pooled_slope(
             solution.near, solution.far, owner, problem.sampled, weights, _START_SLOPE, _STRENGTH
@@ -54,6 +55,7 @@ class Decision:
         elif rule == "value":
             offsets = np.zeros_like(learned)
         else:
+            assert norms is not None
             log_norms = np.log(np.maximum(norms, kernels.FLOOR))
             offsets = np.triu(log_norms - log_norms.T)
         return cls(offsets, learned, slopes, multiclass)
@@ -76,19 +78,31 @@ class Decision:
         scores with the class that has won most.
         """
         scores = np.concatenate([kernels.vote_scores(m) for m in self._tiles(rows, planes, self.offsets)])
-        if self.multiclass == "dag":
-            winners, top, every = self.winners(rows, planes), scores.argmax(axis=1), np.arange(len(scores))
-            won, best = scores[every, winners], scores[every, top]
-            scores[every, top], scores[every, winners] = won, best
-        return scores
+        return _put_first(scores, self.winners(rows, planes))
 
     def margins(self, rows: Array, planes: Array) -> Array:
         """Margin of the first pair, for two classes: positive means the second class."""
         return np.concatenate([m[:, 0, 1] for m in self._tiles(rows, planes, self.offsets)])
 
     def probabilities(self, rows: Array, planes: Array) -> Array:
-        """Class probabilities (n, K) from the learned offsets by pairwise coupling."""
-        return np.concatenate([kernels.couple(m) for m in self._tiles(rows, planes, self.learned_offsets)])
+        """Class probabilities (n, K) from the learned offsets by pairwise coupling.
+
+        When the same offsets decide, the winner is the most probable class: where coupling puts another first, which
+        it does on rows whose pairs contradict each other, the two change places.
+        """
+        chances = np.concatenate([kernels.couple(m) for m in self._tiles(rows, planes, self.learned_offsets)])
+        if self.offsets is self.learned_offsets:
+            chances = _put_first(chances, self.winners(rows, planes))
+        return chances
+
+    def margins_over(self, rows: Array, planes: Array, labels: Array) -> Array:
+        """Margin (n, K) by which each class beats the row's own class; 0 for itself."""
+        done, parts = 0, []
+        for margins in self._tiles(rows, planes, self.learned_offsets):
+            own = labels[done : done + len(margins)]
+            parts.append(margins[np.arange(len(own)), own])
+            done += len(margins)
+        return np.concatenate(parts)
 
     def _tiles(self, rows: Array, planes: Array, offsets: Array):  # type: ignore[no-untyped-def]
         """Yield the margins of all pairs, (rows of a tile, K, K)."""
@@ -99,3 +113,14 @@ class Decision:
             values = (rows[first : first + step] @ flat).astype(np.float64).reshape(-1, n_classes, n_classes)
             kernels.pair_margins(values, offsets, self.slopes)
             yield values
+
+
+def _put_first(values: Array, winners: Array) -> Array:
+    """Let the winner of each row have its largest value, by exchange with the class that has it."""
+    every, top = np.arange(len(values)), values.argmax(axis=1)
+    won, best = values[every, winners], values[every, top]
+    values[every, top] = won
+    # Equal values must not leave the first of them ahead of the winner.
+    tie = (won == best) & (top != winners)
+    values[every, winners] = np.where(tie, np.nextafter(best, np.inf), best)
+    return values

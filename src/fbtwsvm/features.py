@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
@@ -189,7 +188,7 @@ class NystroemFeatures(_Map):
     >>> import numpy as np
     >>> from fbtwsvm.features import NystroemFeatures
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> Z = NystroemFeatures(gamma=0.1, n_components=60, random_state=0).fit_transform(X)
+    >>> Z = NystroemFeatures(gamma=0.1, n_components=100, random_state=0).fit_transform(X)
     >>> exact = np.exp(-0.1 * ((X[:, None] - X) ** 2).sum(axis=-1))
     >>> bool(np.abs(Z @ Z.T - exact).max() < 0.05)
     True
@@ -260,6 +259,8 @@ class NystroemFeatures(_Map):
 
 def _cluster_centres(X: Any, count: int, random: np.random.RandomState) -> Array:
     """Cluster centres of at most 20 rows per centre."""
+    from sklearn.cluster import MiniBatchKMeans  # slow to import, and seldom wanted
+
     rows = X[random.choice(X.shape[0], min(X.shape[0], 20 * count), replace=False)]
     clusters = MiniBatchKMeans(count, batch_size=max(1024, 2 * count), n_init=1, max_iter=20, random_state=random)
     centres: Array = clusters.fit(rows).cluster_centers_
@@ -346,7 +347,7 @@ class AdditiveIntersectionFeatures(_Map):
     Examples
     --------
     >>> from fbtwsvm.features import AdditiveIntersectionFeatures
-    >>> Z = AdditiveIntersectionFeatures(sample_steps=20, sample_interval=0.2).fit_transform([[0.2, 0.8], [0.5, 0.5]])
+    >>> Z = AdditiveIntersectionFeatures(sample_steps=50, sample_interval=0.2).fit_transform([[0.2, 0.8], [0.5, 0.5]])
     >>> (Z @ Z.T).round(1)
     array([[1. , 0.7],
            [0.7, 1. ]])

@@ -8,20 +8,22 @@ and infinity keep their rules.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.floating]
-F = TypeVar("F", bound=Callable[..., object])
+Array = npt.NDArray[Any]
 
 
-def compiled(function: F) -> F:
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` on first use and keep the machine code on disk."""
-    decorate = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy")
-    return decorate(function)  # type: ignore[no-any-return]
+    decorate: Callable[..., Any] = numba.njit(
+        cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy"
+    )
+    machine_code: Callable[..., Any] = decorate(function)
+    return machine_code
 
 
 @compiled
@@ -32,13 +34,13 @@ def _next_random(state: int) -> int:
 
 @compiled
 def _products(left, right):  # type: ignore[no-untyped-def]
-    """left @ right.T by BLAS: in one place, because each np.dot costs a second of compile time."""
+    """Left @ right.T by BLAS: in one place, because each np.dot costs a second of compile time."""
     return np.dot(left, right.T)
 
 
 @compiled
 def _times(matrix, vector):  # type: ignore[no-untyped-def]
-    """matrix @ vector for a float64 vector, in the precision of the matrix."""
+    """Matrix @ vector for a float64 vector, in the precision of the matrix."""
     out = np.zeros(matrix.shape[0], dtype=matrix.dtype)
     rounded = vector.astype(matrix.dtype)
     for i in range(matrix.shape[0]):
@@ -52,7 +54,7 @@ def _times(matrix, vector):  # type: ignore[no-untyped-def]
 
 @compiled
 def _combine(rows, vector, out):  # type: ignore[no-untyped-def]
-    """out = sum_i vector_i rows_i; most entries of a dual vector are zero and cost nothing."""
+    """Out = sum_i vector_i rows_i; most entries of a dual vector are zero and cost nothing."""
     out[:] = 0.0
     for i in range(rows.shape[0]):
         if vector[i] != 0.0:
@@ -236,13 +238,27 @@ def left_out_pushed(q, diagonal, state, wanted, box, alpha, out):  # type: ignor
             step = q.dtype.type(alpha[j])
             for k in range(moved.shape[0]):
                 moved[k] -= step * q[j, k]
-            descend(q, diagonal, limit, without, moved, np.bool_(True), scale, 1e-4, np.int64(20), j)
+            descend(q, diagonal, limit, without, moved, np.bool_(True), scale, 1e-3, np.int64(20), j)
             out[j] = -moved[j]
 
 
 @compiled
 def solve_kernel_blocks(  # type: ignore[no-untyped-def]
-    kernel, whitened, crossed, leverage, root_weights, starts, near, reg, wanted, box, alpha, ridge, tol, max_sweeps, seed
+    kernel,
+    whitened,
+    crossed,
+    leverage,
+    root_weights,
+    starts,
+    near,
+    reg,
+    wanted,
+    box,
+    alpha,
+    ridge,
+    tol,
+    max_sweeps,
+    seed,
 ):
     """Solve the planes of class `near` against every other class from inner products alone.
 
@@ -392,9 +408,7 @@ def left_out_blocks(rows, starts, near, near_rows, leverage, near_values, wanted
         state = np.empty(last - first, dtype=q.dtype)
         for i in range(last - first):
             state[i] = -values[first + i]
-        left_out_pushed(
-            q, _diagonal(q), state, wanted[first:last], block_box, block_alpha, values[first:last]
-        )
+        left_out_pushed(q, _diagonal(q), state, wanted[first:last], block_box, block_alpha, values[first:last])
 
 
 FLOOR = 1e-12  # plane values below this count as zero, so that their logarithm exists
@@ -488,6 +502,10 @@ def couple(margins):  # type: ignore[no-untyped-def]
     q = np.empty((n_classes, n_classes))
     qp = np.empty(n_classes)
     for i in range(n):
+        if n_classes == 2:
+            result[i, 0] = 1.0 / (1.0 + np.exp(margins[i, 0, 1]))
+            result[i, 1] = 1.0 - result[i, 0]
+            continue
         for a in range(n_classes):
             for b in range(n_classes):
                 r[a, b] = min(max(1.0 / (1.0 + np.exp(margins[i, a, b])), 1e-7), 1.0 - 1e-7)
@@ -509,7 +527,7 @@ def couple(margins):  # type: ignore[no-untyped-def]
             error = 0.0
             for a in range(n_classes):
                 error = max(error, abs(qp[a] - pqp))
-            if error < 0.005 / n_classes:
+            if error < 0.001 / n_classes:
                 break
             for a in range(n_classes):
                 step = (pqp - qp[a]) / q[a, a]
@@ -592,7 +610,10 @@ def pooled_slope(near, far, owner, sampled, weights, start_slope, strength):  # 
 
 @compiled
 def fit_offsets(near, far, starts, sampled, weights, start_slope, strength):  # type: ignore[no-untyped-def]
-    """Offset and slope of every pair a < b from left-out values; the upper triangles are filled."""
+    """Offset and slope of every pair a < b from left-out values; the upper triangles are filled.
+
+    A pair of which one class has no row to judge by keeps the plain rule.
+    """
     n_classes = starts.shape[0] - 1
     offsets = np.zeros((n_classes, n_classes))
     slopes = np.ones((n_classes, n_classes))
@@ -610,24 +631,24 @@ def fit_offsets(near, far, starts, sampled, weights, start_slope, strength):  # 
                         ratio[count] = -margin if second[count] else margin
                         weight[count] = weights[i]
                         count += 1
-            offsets[a, b], slopes[a, b] = fit_offset(
-                ratio[:count], second[:count], weight[:count], start_slope, strength
-            )
+            slopes[a, b] = start_slope
+            if 0 < second[:count].sum() < count:
+                offsets[a, b], slopes[a, b] = fit_offset(
+                    ratio[:count], second[:count], weight[:count], start_slope, strength
+                )
     return offsets, slopes
 
 
 @compiled
-def left_out_losses(near, far, starts, offsets, slopes):  # type: ignore[no-untyped-def]
-    """Log loss of each row's own class from its left-out values."""
+def left_out_margins(near, far, starts, offsets, slopes):  # type: ignore[no-untyped-def]
+    """Margin (n, n_classes) by which each class beats a row's own class, from left-out values; 0 for itself."""
     n_classes = starts.shape[0] - 1
-    losses = np.zeros(near.shape[0])
+    margins = np.zeros((near.shape[0], n_classes))
     for own in range(n_classes):
         for i in range(starts[own], starts[own + 1]):
-            total = 1.0
             for k in range(n_classes):
                 if k > own:
-                    total += np.exp(pair_margin(near[i, k], far[i, k], offsets[own, k], slopes[own, k]))
+                    margins[i, k] = pair_margin(near[i, k], far[i, k], offsets[own, k], slopes[own, k])
                 elif k < own:
-                    total += np.exp(-pair_margin(far[i, k], near[i, k], offsets[k, own], slopes[k, own]))
-            losses[i] = np.log(total)
-    return losses
+                    margins[i, k] = -pair_margin(far[i, k], near[i, k], offsets[k, own], slopes[k, own])
+    return margins

@@ -9,24 +9,29 @@ planes as tomorrow's rows will be, a random one is not.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
 from . import kernels
 from .kernels import Array
-from .machine import Machine, Settings, judged_rows, learn
+from .machine import Settings, judged_rows, learn
 from .rows import SMALL, TrainingRows
 from .similarity import Kernel, similarity
 
 Judge = Callable[[Kernel, Settings], float]
 
 _FACTOR = 4.0
-_LOWEST, _HIGHEST = -2.0, 4.0  # the ends of the ladder, in rungs from the start
+_RUNGS = (0.0, -1.0, -2.0, 1.0, 2.0)  # from the start, which wins ties
+_TEMPERATURES = (1.0, 0.5, 0.25, 0.125)
+_HIGHEST = 5.0  # rungs are added while the highest is the best
 
 
-def climb(rows: TrainingRows, kernel: str, start: float, settings: Settings, say: Callable[[str], None]) -> float:
+def climb(
+    rows: TrainingRows, kernel: str, start: float, settings: Settings, seed: int, say: Callable[[str], None]
+) -> float:
     """Return the width with the least loss: rungs a factor of 4 apart, then the halves between."""
-    judge = _leave_one_out(rows) if rows.small else _held_out(rows, settings.seed)
+    judge = _leave_one_out(rows) if rows.small else _held_out(rows, seed)
     losses: dict[float, float] = {}
 
     def loss(rung: float) -> float:
@@ -36,21 +41,27 @@ def climb(rows: TrainingRows, kernel: str, start: float, settings: Settings, say
             say(f"gamma {gamma:.4g}: log loss {losses[rung]:.4f}")
         return losses[rung]
 
-    best = min((0.0, -1.0, 1.0), key=loss)
-    direction = float(np.sign(best))
-    while direction and _LOWEST <= best + direction <= _HIGHEST and loss(best + direction) < loss(best):
-        best += direction
-    best = min((best, max(best - 0.5, _LOWEST), min(best + 0.5, _HIGHEST)), key=loss)
+    best = min(_RUNGS, key=loss)
+    while best == max(losses) and best < _HIGHEST:
+        best = min((best, best + 1.0), key=loss)
+        if best != max(losses):
+            break
+    best = min((best, best - 0.5, best + 0.5), key=loss)
     return float(start * _FACTOR**best)
 
 
 def _leave_one_out(rows: TrainingRows) -> Judge:
     """Judge a kernel by all rows, each left out in turn."""
-    X, everyone = rows.X[rows.index].astype(np.float64), np.ones(rows.n, dtype=bool)
+    X = rows.X[rows.index].astype(np.float64)
+    judged = judged_rows(rows.starts, np.zeros(rows.n, dtype=bool), seed=0, limit=rows.n)
 
     def judge(kernel: Kernel, settings: Settings) -> float:
-        machine = learn(settings, rows.starts, rows.weights, everyone, kernel=kernel(X, X))
-        return left_out_loss(machine, rows.starts, rows.weights)
+        machine = learn(settings, kernel(X, X), rows.starts, rows.weights, judged, exact=True)
+        solution, decision = machine.solution, machine.decision
+        margins = kernels.left_out_margins(
+            solution.near, solution.far, rows.starts, decision.learned_offsets, decision.slopes
+        )
+        return _tempered_loss(margins, rows.weights * judged)
 
     return judge
 
@@ -75,11 +86,11 @@ def _held_out(rows: TrainingRows, seed: int) -> Judge:
     def judge(kernel: Kernel, settings: Settings) -> float:
         losses = []
         for X, starts, weights, X_judged, labels, judged_weights in parts:
-            sampled = judged_rows(starts, np.zeros(len(weights), dtype=bool), settings.seed)
-            machine = learn(settings, starts, weights, sampled, kernel=kernel(X, X))
+            sampled = judged_rows(starts, np.zeros(len(weights), dtype=bool), seed)
+            machine = learn(settings, kernel(X, X), starts, weights, sampled, exact=True)
             seen = np.column_stack([kernel(X_judged, X), np.ones(len(labels))])
-            chances = machine.decision.probabilities(seen, machine.planes)[np.arange(len(labels)), labels]
-            losses.append(np.average(-np.log(np.maximum(chances, 1e-12)), weights=judged_weights))
+            margins = machine.decision.margins_over(seen, machine.planes, labels)
+            losses.append(_tempered_loss(margins, judged_weights))
         return float(np.mean(losses))
 
     return judge
@@ -88,8 +99,9 @@ def _held_out(rows: TrainingRows, seed: int) -> Judge:
 def _split(rows: TrainingRows, last_third: bool, seed: int) -> tuple[Array, Array]:
     """Sorted rows to learn from and to judge by, at most about SMALL of each and five of every class."""
     random = np.random.default_rng(seed)
-    learned, judged = [], []
-    for first, last in zip(rows.starts[:-1], rows.starts[1:], strict=True):
+    learned: list[Array] = []
+    judged: list[Array] = []
+    for first, last in pairwise(rows.starts):
         size = int(last - first)
         held = max(1, size // 3) if size > 1 else 0
         block = np.arange(first, last) if last_third else np.arange(first, last)[::-1]
@@ -99,14 +111,15 @@ def _split(rows: TrainingRows, last_third: bool, seed: int) -> tuple[Array, Arra
     return np.concatenate(learned), np.concatenate(judged)
 
 
-def left_out_loss(machine: Machine, starts: Array, weights: Array) -> float:
-    """Mean log loss of the true class, each row judged by planes that were trained without it.
+def _tempered_loss(margins: Array, weights: Array) -> float:
+    """Mean log loss of the true class from the margins of all classes over it, at the best of four temperatures.
 
-    Only pairs with the row's own class matter: p = 1 / (1 + sum_k exp(margin of k over the own class)), the
-    closed form of pairwise coupling.
+    p = 1 / (1 + sum_k exp(margin of k)) is the closed form of pairwise coupling.  Planes are too sure of themselves on
+    rows of a new kind: the temperature forgives that, so that a width is judged by what it knows.
     """
-    solution, decision = machine.solution, machine.decision
-    losses = kernels.left_out_losses(
-        solution.near, solution.far, starts, decision.learned_offsets, decision.slopes
+    if not weights.any():
+        return 0.0
+    return min(
+        float(np.average(np.log(np.exp(np.minimum(t * margins, 500.0)).sum(axis=1)), weights=weights))
+        for t in _TEMPERATURES
     )
-    return float(np.average(losses, weights=weights))

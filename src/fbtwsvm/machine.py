@@ -7,6 +7,7 @@ their inner products (`kernel`, without the bias).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,7 +30,6 @@ class Settings:
     multiclass: str
     tol: float
     max_iter: int
-    seed: int
     n_jobs: int | None
 
 
@@ -43,54 +43,51 @@ class Machine:
     memberships: Array
 
 
-def learn(
-    settings: Settings,
-    starts: Array,
-    weights: Array,
-    sampled: Array,
-    rows: Array | None = None,
-    kernel: Array | None = None,
-) -> Machine:
+def learn(settings: Settings, data: Array, starts: Array, weights: Array, judged: Array, *, exact: bool) -> Machine:
     """Solve every plane and fit the decision rule.
 
-    With `rows` the cheaper form is chosen; with `kernel` alone the machine is the exact-kernel one
-    and its planes are coefficients of the training rows, with their sum as the bias.
+    `data` are the mapped rows with their bias column, and the cheaper form is chosen; or, if `exact`, the kernel
+    matrix without bias, and planes are coefficients of the training rows with their sum as the bias.  `judged` marks
+    the rows that the decision rule is fitted on.
     """
-    if rows is not None:
-        means = class_means(rows, weights, starts)
-        distances = _distances_to_means(rows, means)
+    if exact:
+        distances = _distances_from_kernel(data, weights, starts)
     else:
-        assert kernel is not None
-        distances = _distances_from_kernel(kernel, weights, starts)
+        means = class_means(data, weights, starts)
+        distances = _distances_to_means(data, means)
     share = _all_memberships(distances, starts, settings)
     problem = Problem(
         starts=starts,
         weights=weights,
         box=share * weights[:, None] * settings.box,
         reg=settings.reg,
-        sampled=sampled,
+        sampled=judged,
         tol=settings.tol,
         max_iter=settings.max_iter,
-        seed=settings.seed,
         n_jobs=settings.n_jobs,
     )
-    if rows is None:
-        solution = solve_kernel(kernel + 1.0, problem)
+    if exact:
+        solution = solve_kernel(data + 1.0, problem)
         bias = solution.planes.sum(axis=2, keepdims=True)
-        norms = np.sqrt(np.maximum(np.einsum("abi,abi->ab", solution.planes @ kernel, solution.planes), 0.0))
-        planes = np.concatenate([solution.planes, bias], axis=2)
-    elif _kernel_form_is_cheaper(starts, rows.shape[1]):
-        precise = rows.astype(np.float64, copy=False)
-        solution = solve_kernel(precise @ precise.T, problem)
-        planes = (solution.planes @ precise).astype(rows.dtype)
-        norms = np.linalg.norm(planes[..., :-1], axis=2)
+        solution.planes = np.concatenate([solution.planes, bias], axis=2)
+    elif _kernel_form_is_cheaper(starts, data.shape[1]):
+        precise = data.astype(np.float64, copy=False)
+        solution = solve_kernel(precise @ precise.T, problem, precise)
+        solution.planes = solution.planes.astype(data.dtype)
     else:
-        solution = solve_features(rows, means, problem)
-        planes = solution.planes
-        norms = np.linalg.norm(planes[..., :-1], axis=2)
-    solution.planes = planes
+        solution = solve_features(data, means, problem)
+    norms = None
+    if settings.decision == "distance":
+        norms = _norms(solution.planes[..., :-1], data if exact else None)
     decision = Decision.fit(solution, norms, problem, settings.decision, settings.multiclass)
-    return Machine(planes, decision, solution, share)
+    return Machine(solution.planes, decision, solution, share)
+
+
+def _norms(weights: Array, kernel: Array | None) -> Array:
+    """||w|| of every plane; for coefficients c of training rows, ||w||^2 = c'Kc."""
+    if kernel is None:
+        return np.asarray(np.linalg.norm(weights, axis=2))
+    return np.asarray(np.sqrt(np.maximum(np.einsum("abi,abi->ab", weights @ kernel, weights), 0.0)))
 
 
 def _distances_to_means(rows: Array, means: Array) -> Array:
@@ -146,20 +143,19 @@ def _kernel_form_is_cheaper(starts: Array, n_columns: int) -> bool:
     return bool(n <= 12000 and shared + pairs < feature)
 
 
-_SAMPLED = 512  # rows of a class that the decision rule is fitted on
-
-
-def judged_rows(starts: Array, landmarks: Array, seed: int) -> Array:
-    """Mark the rows that are to be judged by planes without them: at most 512 of a class.
+def judged_rows(starts: Array, landmarks: Array, seed: int, limit: int = 512) -> Array:
+    """Mark the rows that are to be judged by planes without them: at most `limit` of a class.
 
     A landmark of the map has a feature of its own, which no new row has: landmarks are left aside wherever half
-    of the class remains.
+    of the class remains.  Without its only row a class has no plane: it is not judged at all.
     """
     random = np.random.default_rng(seed)
     judged = np.zeros(len(landmarks), dtype=bool)
-    for first, last in zip(starts[:-1], starts[1:], strict=True):
+    for first, last in pairwise(starts):
         rows = np.arange(first, last)
         others = rows[~landmarks[first:last]]
         rows = others if 2 * len(others) >= len(rows) else rows
-        judged[random.choice(rows, _SAMPLED, replace=False) if len(rows) > _SAMPLED else rows] = True
+        if last - first == 1:
+            continue
+        judged[random.choice(rows, limit, replace=False) if len(rows) > limit else rows] = True
     return judged

@@ -22,12 +22,12 @@ _WIDE = 4000  # columns up to which a linear or additive map is used as it is
 
 
 def auto_components(n: int) -> int:
-    """Number of features from the number of rows: 10 sqrt(n), within bounds of time and memory."""
+    """Choose the number of features from that of the rows: 10 sqrt(n), within bounds of time and memory."""
     return max(50, min(int(10 * np.sqrt(n)), _MOST_COMPONENTS, _MOST_VALUES // max(n, 1), n))
 
 
 def choose_map(
-    kernel: str | Kernel, feature_map: Any, n_components: int | str, gamma: float, rows: TrainingRows, seed: int
+    kernel: str | Kernel, feature_map: Any, n_components: int | str, gamma: float | None, rows: TrainingRows, seed: int
 ) -> Any:
     """Return the unfitted transformer that the parameters ask for, or None for rows as they are."""
     if not isinstance(feature_map, str):
@@ -36,18 +36,21 @@ def choose_map(
     count = auto_components(n) if n_components == "auto" else int(n_components)
     width = gamma if gamma is not None else 1.0
     if feature_map == "auto":
-        feature_map = "exact" if rows.small else _large_data_map(kernel, n_features)
+        feature_map = _automatic_map(kernel, n_features, rows.small)
     if feature_map == "exact":
         return ExactKernel(kernel=kernel, gamma=width)
     if feature_map == "nystroem":
-        return NystroemFeatures(kernel=kernel, gamma=width, n_components=min(count, n) if n_components == "auto" else count, random_state=seed)
+        return NystroemFeatures(
+            kernel=kernel,
+            gamma=width,
+            n_components=min(count, n) if n_components == "auto" else count,
+            random_state=seed,
+        )
     if feature_map == "orthogonal" and kernel != "rbf":
         raise ValueError(f"feature_map='orthogonal' exists for kernel='rbf' only, got kernel={kernel!r}. Use 'auto'.")
     if kernel in ("rbf", "laplacian", "skewed_intersection"):
         orthogonal = feature_map == "orthogonal"
-        return FourierFeatures(
-            kernel=kernel, gamma=width, n_components=count, orthogonal=orthogonal, random_state=seed
-        )
+        return FourierFeatures(kernel=kernel, gamma=width, n_components=count, orthogonal=orthogonal, random_state=seed)
     if kernel == "skewed_chi2":
         return SkewedChi2Sampler(skewedness=SKEW, n_components=count, random_state=seed)
     if feature_map == "fourier":
@@ -55,13 +58,16 @@ def choose_map(
             f"feature_map='fourier' exists for the kernels rbf, laplacian, skewed_chi2 and skewed_intersection, "
             f"got kernel={kernel!r}. Use feature_map='auto' or 'nystroem'."
         )
-    return {"linear": None, "chi2": AdditiveChi2Sampler(), "intersection": AdditiveIntersectionFeatures()}[kernel]
+    plain = {"linear": None, "chi2": AdditiveChi2Sampler(), "intersection": AdditiveIntersectionFeatures()}
+    return plain[str(kernel)]
 
 
-def _large_data_map(kernel: str | Kernel, n_features: int) -> str:
-    """The map of feature_map="auto" when there are too many rows for the exact kernel."""
+def _automatic_map(kernel: str | Kernel, n_features: int, small: bool) -> str:
+    """Choose the map of "auto": plain columns where the kernel has them, else the exact kernel, else landmarks."""
     columns = {"linear": n_features, "chi2": 3 * n_features, "intersection": 3 * n_features}
-    return "plain" if kernel in columns and columns[kernel] <= _WIDE else "nystroem"
+    if isinstance(kernel, str) and columns.get(kernel, _WIDE + 1) <= _WIDE:
+        return "plain"
+    return "exact" if small else "nystroem"
 
 
 @dataclass

@@ -44,7 +44,7 @@ def memberships(own: Array, other: Array, mu: float, kind: str) -> Array:
     if kind == "none" or len(own) <= 2:
         return np.ones(shape)
     closeness = 1.0 - np.sqrt(own / (own.max() + _DELTA))
-    share = np.where(own[:, None] >= other, mu, 1.0 - mu) * closeness[:, None]
+    share: Array = np.where(own[:, None] >= other, mu, 1.0 - mu) * closeness[:, None]
     low, high = share.min(axis=0), share.max(axis=0)
     constant = high - low <= 1e-9 * np.maximum(high, _SMALLEST)
     if kind == "fuzzy":

@@ -5,6 +5,8 @@ Sums can be merged, faded and subtracted exactly, which is what makes the machin
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
@@ -33,7 +35,7 @@ def gram_matrix(rows: Array, weights: Array) -> Array:
 def class_means(rows: Array, weights: Array, starts: Array) -> Array:
     """Weighted mean of every class; rows sorted by class, blocks from `starts`."""
     means = np.empty((len(starts) - 1, rows.shape[1]))
-    for k, (first, last) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+    for k, (first, last) in enumerate(pairwise(starts)):
         block_weights = weights[first:last].astype(rows.dtype)
         means[k] = (block_weights @ rows[first:last]).astype(np.float64) / weights[first:last].sum()
     return means

@@ -49,7 +49,6 @@ class Problem:
     sampled: Array
     tol: float
     max_iter: int
-    seed: int
     n_jobs: int | None
 
     @property
@@ -96,11 +95,11 @@ class Solution:
     far: Array
 
     @classmethod
-    def empty(cls, problem: Problem, n_columns: int, dtype: np.dtype) -> Solution:
-        """All zeros."""
+    def empty(cls, problem: Problem) -> Solution:
+        """All zeros, planes without columns."""
         n, k = len(problem.weights), problem.n_classes
         return cls(
-            planes=np.zeros((k, k, n_columns), dtype=dtype),
+            planes=np.zeros((k, k, 0)),
             alpha=np.zeros((n, k)),
             gaps=np.zeros((k, k)),
             sweeps=np.zeros((k, k), dtype=np.int64),
@@ -110,34 +109,35 @@ class Solution:
         )
 
 
-def solve_kernel(kernel: Array, problem: Problem) -> Solution:
+def solve_kernel(kernel: Array, problem: Problem, rows: Array | None = None) -> Solution:
     """Solve every plane from the kernel matrix of all rows, with the bias's 1 already added to it.
 
-    In float64 always: Q is a difference of near equals divided by reg.
+    The planes come back as coefficients of the training rows, or as u when the mapped `rows` are given too.  In
+    float64 always: Q is a difference of near equals divided by reg.
     """
-    kernel = kernel.astype(np.float64, copy=False)
-    solution = Solution.empty(problem, len(kernel), kernel.dtype)
+    solution = Solution.empty(problem)
 
     def solve_near(a: int) -> None:
         own, reg = problem.block(a), float(problem.reg[a])
         root = np.sqrt(problem.weights[own])
-        rows = kernel[own] * root[:, None]
-        system = rows[:, own] * root
+        near_rows = kernel[own] * root[:, None]
+        system = near_rows[:, own] * root
         system[np.diag_indices_from(system)] += reg
         factor = _factor(system)
         inverse_factor = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
         leverage = 1.0 - reg * np.einsum("ij,ij->j", inverse_factor, inverse_factor)
-        whitened = rows.T @ inverse_factor.T
+        whitened = near_rows.T @ inverse_factor.T
         crossed = whitened @ inverse_factor
         alpha, box = np.zeros(len(kernel)), np.ascontiguousarray(problem.box[:, a])
         pulls, near_out, push_out, sweeps, gaps, bounds = kernels.solve_kernel_blocks(
             kernel, whitened, crossed, leverage, root, problem.starts, a, reg,
-            problem.sampled, box, alpha, _ridge(kernel.dtype), problem.tol, problem.max_iter, problem.seed + a,
+            problem.sampled, box, alpha, _ridge(kernel.dtype), problem.tol, problem.max_iter, a,
         )  # fmt: skip
         solution.alpha[:, a] = alpha
         for b in problem.large_blocks(problem.starts):
             if b != a:
-                far, used = problem.block(b), np.flatnonzero(alpha[problem.block(b)] > 0)
+                far = problem.block(b)
+                used = np.flatnonzero(alpha[far] > 0)
                 cross = crossed[far][used]
                 q = (kernel[far][:, far][np.ix_(used, used)] - whitened[far][used] @ whitened[far][used].T) / reg
                 near_out[:, b], push_out[far][used] = left_out_large(
@@ -146,21 +146,38 @@ def solve_kernel(kernel: Array, problem: Problem) -> Solution:
         solution.near[own] = near_out
         solution.far[:, a] = push_out
         solution.sweeps[a], solution.gaps[a], solution.bounds[a] = sweeps, gaps, bounds
-        # u = H'c with c_b = -alpha / reg and c_a = sqrt(w) M^-1 K_ab alpha / reg (Woodbury)
-        solution.planes[a][:, own] = pulls * root / reg
-        for b in range(problem.n_classes):
-            if b != a:
-                rows_b = problem.block(b)
-                solution.planes[a, b, rows_b] = -alpha[rows_b] / reg
+        near_coefficients[a] = pulls * root / reg
 
+    near_coefficients: dict[int, Array] = {}
     problem.each(solve_near, range(problem.n_classes))
+    solution.planes = _expand(near_coefficients, solution.alpha, problem, rows)
     return solution
+
+
+def _expand(near: dict[int, Array], alpha: Array, problem: Problem, rows: Array | None) -> Array:
+    """Planes from the coefficients of the kernel form, as u = H'c or, without rows, as the c themselves.
+
+    c_a = sqrt(w) M^-1 K_ab alpha / reg on the near rows (given) and c_b = -alpha / reg on the pushed ones (Woodbury).
+    """
+    n_columns = len(alpha) if rows is None else rows.shape[1]
+    planes = np.zeros((problem.n_classes, problem.n_classes, n_columns))
+    for k in range(problem.n_classes):
+        block = problem.block(k)
+        pushed = -alpha[block].T / problem.reg[:, None]  # as class k is pushed by the planes near every other
+        if rows is None:
+            planes[k][:, block] += near[k]
+            planes[:, k, block] += pushed
+        else:
+            planes[k] += near[k] @ rows[block]
+            planes[:, k] += pushed @ rows[block]
+    return planes
 
 
 def solve_features(rows: Array, means: Array, problem: Problem) -> Solution:
     """Solve every plane on mapped rows (bias column included); `means` are those of the classes."""
-    solution = Solution.empty(problem, rows.shape[1], rows.dtype)
-    size = _classes_at_once(*rows.shape, problem.n_classes)
+    solution = Solution.empty(problem)
+    solution.planes = np.zeros((problem.n_classes, problem.n_classes, rows.shape[1]), dtype=rows.dtype)
+    size = _classes_at_once(len(rows), rows.shape[1], problem.n_classes)
     for first in range(0, problem.n_classes, size):
         group = range(first, min(first + size, problem.n_classes))
         states = problem.each(lambda a: _NearPlanes(rows, means, problem, a), group)
@@ -233,7 +250,7 @@ class _NearPlanes:
         pulls = np.zeros((problem.n_classes, self.rows.shape[1]), dtype=self.rows.dtype)
         sweeps, bounds = kernels.solve_row_blocks(
             self.whitened, starts, self.near, self.scales, self.box[self.members], alpha, pulls,
-            self.inner_tol, np.maximum(problem.max_iter - self.sweeps, 0), problem.seed + self.near,
+            self.inner_tol, np.maximum(problem.max_iter - self.sweeps, 0), self.near,
         )  # fmt: skip
         self.alpha[self.members] = alpha
         self.sweeps += sweeps
@@ -250,7 +267,6 @@ class _NearPlanes:
             return
         whitened = np.empty((len(members), self.rows.shape[1]), dtype=self.rows.dtype)
         whitened[known] = self.whitened
-        self.whitened = np.empty(0)
         whitened[~known] = self.whitener.rows(self.rows[members[~known]])
         self.members, self.whitened = members, whitened
 
@@ -273,7 +289,18 @@ class _NearPlanes:
         values = self.values[self.members].astype(np.float64)
         near_out = near_values.astype(np.float64)
         kernels.left_out_blocks(
-            self.whitened, starts, a, near_rows, leverage, near_values, wanted, box, alpha, _ridge(self.rows.dtype), values, near_out
+            self.whitened,
+            starts,
+            a,
+            near_rows,
+            leverage,
+            near_values,
+            wanted,
+            box,
+            alpha,
+            _ridge(self.rows.dtype),
+            values,
+            near_out,
         )
         for b in problem.large_blocks(starts):
             if b != a:
@@ -305,7 +332,7 @@ def _factor(system: Array) -> Array:
 
 
 def _ridge(dtype: np.dtype) -> float:
-    """What keeps the system of the free points definite, relative to its largest diagonal entry."""
+    """Return what keeps the system of the free points definite, relative to its largest diagonal entry."""
     return max(1e-10, 100.0 * float(np.finfo(dtype).eps))
 
 

@@ -27,6 +27,7 @@ Kernel = Callable[[Any, Any], Array]
 
 KERNELS = ("rbf", "linear", "laplacian", "chi2", "intersection", "skewed_chi2", "skewed_intersection")
 USES_GAMMA = ("rbf", "laplacian")
+_TILE = 4096
 SKEW = 1.0  # the c of the skewed kernels, as in scikit-learn's SkewedChi2Sampler
 
 
@@ -73,12 +74,15 @@ def gamma_scale(X: Any, kernel: str | Kernel = "rbf", weights: Array | None = No
     mean = float((share @ X).sum())
     if sp.issparse(X):
         variance = float((share @ X.multiply(X)).sum()) - mean**2
+        rounding = 1e-13 * mean**2
     else:
-        variance = sum(float(share[i : i + 4096] @ ((X[i : i + 4096] - mean) ** 2).sum(axis=1)) for i in range(0, X.shape[0], 4096))
-    # Rounding leaves a trace of variance in constant data: it is not a scale.
-    if variance <= 1e-12 * mean**2 or variance <= 0:
-        return 1.0 / X.shape[1]
-    return 1.0 / (X.shape[1] * (variance if kernel != "laplacian" else np.sqrt(variance)))
+        tiles = (slice(i, i + _TILE) for i in range(0, X.shape[0], _TILE))
+        variance = sum(float(share[t] @ ((X[t] - mean) ** 2).sum(axis=1)) for t in tiles)
+        rounding = (4.0 * float(np.finfo(X.dtype).eps) * mean) ** 2
+    if variance <= rounding:  # what rounding leaves of constant data is not a scale
+        return float(1.0 / X.shape[1])
+    spread = np.sqrt(variance) if kernel == "laplacian" else variance
+    return float(1.0 / (X.shape[1] * spread))
 
 
 def _rbf(X: Any, Y: Any, gamma: float) -> Array:
@@ -101,7 +105,7 @@ def _rbf(X: Any, Y: Any, gamma: float) -> Array:
 def log_skewed(X: Any) -> Array:
     """log(x + 1): in it the skewed kernels are functions of a difference."""
     dense = X.toarray() if sp.issparse(X) else X
-    return np.log(dense + SKEW)
+    return np.asarray(np.log(dense + SKEW))
 
 
 def _sums(X: Any) -> Array:
@@ -111,12 +115,12 @@ def _sums(X: Any) -> Array:
 def _chi2(X: Any, Y: Any) -> Array:
     """2xy / (x + y) = ((x + y) - (x - y)^2 / (x + y)) / 2, and scikit-learn has the second part."""
     X, Y = (Z.toarray() if sp.issparse(Z) else Z for Z in (X, Y))
-    return 0.5 * (_sums(X)[:, None] + _sums(Y) + additive_chi2_kernel(X, Y))
+    return np.asarray(0.5 * (_sums(X)[:, None] + _sums(Y) + additive_chi2_kernel(X, Y)))
 
 
 def _intersection(X: Any, Y: Any) -> Array:
     """min(x, y) = ((x + y) - |x - y|) / 2."""
-    return 0.5 * (_sums(X)[:, None] + _sums(Y) - manhattan_distances(X, Y))
+    return np.asarray(0.5 * (_sums(X)[:, None] + _sums(Y) - manhattan_distances(X, Y)))
 
 
 def _skewed_chi2(X: Any, Y: Any) -> Array:

@@ -1,0 +1,44 @@
+# make demo    train on a data set that scikit-learn ships, print a table, draw the twin planes
+# make test    style, types, import contract and all tests
+# make bench   speed and memory against the floor (needs FBTWSVM_DATA)
+# make lint    style, types and import contract alone
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint bench accuracy format clean
+
+demo: $(READY)
+	$(BIN)/python -m examples.demo
+
+test: lint
+	$(BIN)/python -m pytest -n auto --quiet
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.speed
+
+accuracy: $(READY)
+	$(BIN)/python -m benchmarks.paper
+	$(BIN)/python -m benchmarks.nystroem
+	$(BIN)/python -m benchmarks.untuned
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c "import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] < (3, 14) else 'Python 3.11 to 3.13 is needed, this is ' + sys.version.split()[0])"
+	$(PYTHON) -m venv $(VENV)
+	PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,38 @@
+"""Shared fixtures: data sets from the folder named by FBTWSVM_DATA, and small problems."""
+
+import os
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture
+def dataset():
+    """Return a loader (name -> X_train, y_train, X_test, y_test) in float32; skips without the data folder."""
+
+    def load(name):
+        folder = os.environ.get("FBTWSVM_DATA")
+        if not folder:
+            if os.environ.get("FBTWSVM_REQUIRE_DATA"):
+                pytest.fail("FBTWSVM_DATA is not set, and FBTWSVM_REQUIRE_DATA says that these tests must run")
+            pytest.skip("FBTWSVM_DATA is not set: point it to the folder with the data sets")
+        with np.load(Path(folder) / f"{name}.npz") as data:
+            parts = [data[key] for key in ("X_train", "y_train", "X_test", "y_test")]
+        return parts[0].astype(np.float32), parts[1], parts[2].astype(np.float32), parts[3]
+
+    return load
+
+
+@pytest.fixture
+def blobs():
+    """Three overlapping clouds of unequal size in four columns."""
+    random = np.random.default_rng(0)
+    centres = random.normal(size=(3, 4))
+    X = np.concatenate([random.normal(c, 0.8, size=(n, 4)) for c, n in zip(centres, (60, 45, 30), strict=True)])
+    y = np.repeat(["ant", "bee", "cat"], (60, 45, 30))
+    order = random.permutation(len(X))
+    return X[order], y[order]

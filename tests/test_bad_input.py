@@ -1,0 +1,165 @@
+"""Bad input gets an error that says what is wrong, and leaves the model as it was; odd input gets the right answer."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from fbtwsvm import FBTWSVM
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+Y = np.arange(30) % 2
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"kernel": "cubic"}, "kernel"),
+        ({"gamma": -1.0}, "gamma"),
+        ({"gamma": "wide"}, "gamma"),
+        ({"feature_map": "magic"}, "feature_map"),
+        ({"n_components": 0}, "n_components"),
+        ({"C": 0.0}, "'C'"),
+        ({"C": (1.0, -1.0)}, "positive and finite"),
+        ({"C": (1.0, 2.0, 3.0)}, "a pair is for two classes"),
+        ({"reg": (1.0, np.inf)}, "positive and finite"),
+        ({"mu": 1.5}, "mu"),
+        ({"membership": "vague"}, "membership"),
+        ({"multiclass": "ovr"}, "multiclass"),
+        ({"decision": "guess"}, "decision"),
+        ({"class_weight": {5: 1.0}}, "not in y"),
+        ({"class_weight": {0: 0.0}}, "positive"),
+        ({"tol": 0}, "tol"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"n_components": 31, "feature_map": "nystroem"}, "more than the 30 rows"),
+        ({"kernel": "linear", "feature_map": "fourier"}, "Use feature_map='auto'"),
+        ({"kernel": "laplacian", "feature_map": "orthogonal"}, "kernel='rbf' only"),
+        ({"kernel": "chi2"}, "Shift the data"),
+        ({"kernel": lambda A, B: -(A @ B.T), "reg": 1e-6}, "positive semi-definite"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        FBTWSVM(**parameters).fit(X, Y)
+
+
+def test_pair_of_boxes_with_three_classes():
+    with pytest.raises(ValueError, match="this y has 3 classes"):
+        FBTWSVM(C=(1.0, 2.0)).fit(X, np.arange(30) % 3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "weights", "message"),
+    [
+        (np.where(np.arange(90).reshape(30, 3) == 4, np.nan, X), Y, None, "NaN"),
+        (np.where(np.arange(90).reshape(30, 3) == 4, np.inf, X), Y, None, "infinity"),
+        (X[:0], Y[:0], None, "0 sample"),
+        (X[:, :0], Y, None, "0 feature"),
+        (X[:, 0], Y, None, "Expected 2D"),
+        (X, Y[:-1], None, "inconsistent numbers of samples"),
+        (X, np.linspace(0, 1, 30), None, "continuous"),
+        (X, np.where(Y == 0, np.nan, 1.0), None, "NaN"),
+        (X, np.zeros(30), None, "one class only"),
+        (X, Y, np.where(Y == 0, 0.0, 1.0), "positive weight"),
+        (X, Y, np.zeros(30), "zero"),
+        (X, Y, np.full(30, -1.0), "egative"),
+        (X, Y, np.ones(29), "sample_weight"),
+        (X, Y, np.full(30, np.nan), "NaN"),
+    ],
+)
+def test_bad_rows_leave_the_model_as_it_was(rows, labels, weights, message):
+    model = FBTWSVM().fit(X, Y)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=message):
+        model.fit(rows, labels, sample_weight=weights)
+    assert pickle.dumps(model) == before
+
+
+def test_interrupt_leaves_the_model_as_it_was(monkeypatch):
+    model = FBTWSVM().fit(X, Y)
+    before = pickle.dumps(model)
+
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fbtwsvm.classifier.learn", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(np.hstack([X, X]), np.arange(30) % 3)
+    assert pickle.dumps(model) == before
+
+
+def test_predict_checks_columns():
+    model = FBTWSVM().fit(X, Y)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="two different classes"):
+        model.plane_values(X, 0, 0)
+
+
+@pytest.mark.parametrize("gamma", ["auto", "scale"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian"])
+def test_constant_features(gamma, kernel):
+    model = FBTWSVM(kernel=kernel, gamma=gamma).fit(np.full((30, 3), 5.0), np.repeat([0, 1], (20, 10)))
+    assert np.isfinite(model.decision_function(X)).all()
+    assert set(model.predict(np.full((4, 3), 5.0))) == {0}  # nothing but the class sizes to go by
+    mixed = np.column_stack([X, np.full(30, 5.0)])
+    labels = (X[:, 0] > 0).astype(int)
+    assert FBTWSVM(kernel=kernel, gamma=gamma).fit(mixed, labels).score(mixed, labels) > 0.9
+
+
+def test_all_zero_rows():
+    model = FBTWSVM(kernel="linear").fit(np.zeros((10, 2)), np.arange(10) % 2)
+    assert np.isfinite(model.predict_proba(np.zeros((3, 2)))).all()
+
+
+@pytest.mark.parametrize("n_twins", [3, 4000])
+def test_duplicate_rows(n_twins):
+    rows, labels = np.tile(X, (n_twins // 30 + 1, 1)), np.tile(Y, n_twins // 30 + 1)
+    once = FBTWSVM(gamma=0.3).fit(X, Y).predict(X)
+    many = FBTWSVM(gamma=0.3).fit(rows, labels)
+    assert len(many.memberships_) == len(rows)
+    assert (many.predict(X) == Y).mean() >= (once == Y).mean() - 0.05
+
+
+def test_contradicting_twins():
+    rows = np.concatenate([X, X])
+    model = FBTWSVM().fit(rows, np.repeat([0, 1], 30))
+    assert model.predict_proba(X) == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 20), (2, 2), (2, 20), (1, 2, 3), (1, 1, 1, 1)])
+def test_tiny_classes(sizes):
+    random = np.random.default_rng(1)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    rows = random.normal(4.0 * labels[:, None], 0.3, size=(len(labels), 2))
+    model = FBTWSVM().fit(rows, labels)
+    assert (model.predict(rows) == labels).all()
+    assert model.predict_proba(rows).sum(axis=1) == pytest.approx(1.0)
+    small = np.isin(labels, np.flatnonzero(np.array(sizes) <= 2))
+    assert (model.memberships_[small] == 1.0).all()
+
+
+def test_zero_plane_has_value_zero():
+    """A class whose every row is pushed with weight next to nothing still gets an answer."""
+    weights = np.where(Y == 1, 1e-12, 1.0)
+    model = FBTWSVM(gamma=0.3).fit(X, Y, sample_weight=weights)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_read_only_and_fortran_order():
+    rows = np.asfortranarray(X)
+    rows.flags.writeable = False
+    expected = FBTWSVM().fit(X, Y).predict(X)
+    assert np.array_equal(FBTWSVM().fit(rows, Y).predict(rows), expected)
+
+
+def test_sparse_explicit_zeros_are_zeros():
+    dense = np.where(np.abs(X) < 0.5, 0.0, X)
+    stored = sp.csr_array((dense.ravel(), (np.repeat(np.arange(30), 3), np.tile(np.arange(3), 30))), shape=(30, 3))
+    assert stored.nnz == 90
+    plain = sp.csr_array(dense)
+    assert np.array_equal(
+        FBTWSVM().fit(stored, Y).decision_function(plain), FBTWSVM().fit(plain, Y).decision_function(plain)
+    )

@@ -1,0 +1,77 @@
+"""Left-out values against planes that were really trained without the row."""
+
+import numpy as np
+import pytest
+
+from fbtwsvm import kernels
+from fbtwsvm.moments import class_means
+from fbtwsvm.planes import Problem, solve_features, solve_kernel
+from test_against_reference import make_problem
+
+
+def without_row(rows, problem, i):
+    keep = np.delete(np.arange(len(rows)), i)
+    label = np.searchsorted(problem.starts, i, side="right") - 1
+    starts = problem.starts - (np.arange(len(problem.starts)) > label)
+    fields = {**vars(problem), "starts": starts, "sampled": problem.sampled[keep]}
+    fields |= {"weights": problem.weights[keep], "box": problem.box[keep]}
+    return rows[keep], Problem(**fields)
+
+
+def true_values(rows, problem, solve):
+    """Near and far values of every row in planes trained without it."""
+    near, far = np.zeros((len(rows), problem.n_classes)), np.zeros((len(rows), problem.n_classes))
+    labels = np.repeat(np.arange(problem.n_classes), np.diff(problem.starts))
+    for i, own in enumerate(labels):
+        planes = solve(*without_row(rows, problem, i)).planes
+        near[i], far[i] = planes[own] @ rows[i], planes[:, own] @ rows[i]
+    return near, far
+
+
+@pytest.mark.parametrize("form", ["features", "kernel"])
+@pytest.mark.parametrize(("sizes", "n_columns"), [((40, 30), 8), ((12, 10, 14), 20)])
+def test_small_blocks(form, sizes, n_columns):
+    rows, problem = make_problem(sizes, n_columns, seed=1, weighted=True, tol=1e-8)
+
+    def solve(rows, problem):
+        if form == "kernel":
+            return solve_kernel(rows @ rows.T, problem, rows)
+        return solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
+
+    check(solve(rows, problem), true_values(rows, problem, solve), problem)
+
+
+def test_large_blocks(monkeypatch):
+    """The span estimate, which serves blocks that are too large for solving again."""
+    rows, problem = make_problem((60, 50), 8, seed=2, weighted=True, tol=1e-8)
+
+    def solve(rows, problem):
+        return solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
+
+    truth = true_values(rows, problem, solve)
+    monkeypatch.setattr(kernels, "SMALL_BLOCK", 0)
+    large = solve_large_only(rows, problem)
+    check(large, truth, problem)
+
+
+def solve_large_only(rows, problem):
+    """Every block through `left_out_large`: the compiled part is told to skip them all."""
+    original = kernels.left_out_blocks
+    kernels.left_out_blocks = lambda *arguments: None
+    try:
+        return solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
+    finally:
+        kernels.left_out_blocks = original
+
+
+def check(solution, truth, problem):
+    labels = np.repeat(np.arange(problem.n_classes), np.diff(problem.starts))
+    other = np.arange(problem.n_classes) != labels[:, None]
+    plain_error = []
+    for estimate, true in zip((solution.near, solution.far), truth, strict=True):
+        error = np.abs(estimate - true)[other]
+        assert np.median(error) < 0.01
+        assert np.quantile(error, 0.9) < 0.12
+        assert np.corrcoef(estimate[other], true[other])[0, 1] > 0.97
+        plain_error.append(error.mean())
+    assert max(plain_error) < 0.06

@@ -1,0 +1,43 @@
+"""Pictures show what they claim to show."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+from fbtwsvm import FBTWSVM, plot
+
+X, Y = make_moons(120, noise=0.2, random_state=0)
+
+
+def test_decision_regions_colours_follow_predict():
+    model = FBTWSVM().fit(X, Y)
+    ax = plot.decision_regions(model, X, Y, resolution=40)
+    image = ax.images[0].get_array()
+    left, right, bottom, top = ax.images[0].get_extent()
+    grid = np.column_stack([p.ravel() for p in np.meshgrid(np.linspace(left, right, 40), np.linspace(bottom, top, 40))])
+    blue_wins = (image[..., 2] > image[..., 0]).ravel()  # class 0 is blue, class 1 orange
+    assert np.array_equal(blue_wins, model.predict(grid) == 0)
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["class 0", "class 1"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x1", "x2")
+
+
+def test_planes_marks_supports_and_memberships():
+    model = FBTWSVM().fit(X, Y)
+    ax = plot.planes(model, X, Y, resolution=40)
+    points = [c for c in ax.collections if len(c.get_offsets()) in ((Y == 0).sum(), (Y == 1).sum())]
+    for k, cloud in enumerate(points[:2]):
+        rows = k == Y
+        assert np.allclose(cloud.get_offsets(), X[rows])
+        assert np.allclose(cloud.get_sizes(), 6 + 44 * model.memberships_[rows, 1 - k])
+        black = (cloud.get_edgecolors()[:, :3] == 0).all(axis=1)
+        assert np.array_equal(np.flatnonzero(rows)[black], model.support_[rows[model.support_]])
+
+
+def test_bad_pictures():
+    model = FBTWSVM().fit(X, Y)
+    with pytest.raises(ValueError, match="two columns"):
+        plot.decision_regions(model, np.ones((4, 3)))
+    with pytest.raises(ValueError, match="fitted on 120 rows"):
+        plot.planes(model, X[:50], Y[:50])
+    with pytest.raises(ValueError, match="two of the classes"):
+        plot.planes(model, X, Y, pair=(0, 7))
