@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import kernels
+from . import pairs
 from .kernels import Array
 from .planes import Problem, Solution
 
@@ -44,10 +44,10 @@ class Decision:
             judged = weights[block].sum()
             weights[block] *= problem.weights[block].sum() / judged if judged > 0 else 0.0
         owner = np.repeat(np.arange(problem.n_classes), np.diff(problem.starts))
-        slope = kernels.pooled_slope(
+        slope = pairs.pooled_slope(
             solution.near, solution.far, owner, problem.sampled, weights, _START_SLOPE, _STRENGTH
         )
-        learned, slopes = kernels.fit_offsets(
+        learned, slopes = pairs.fit_offsets(
             solution.near, solution.far, problem.starts, problem.sampled, weights, slope, _STRENGTH
         )
         if rule == "calibrated":
@@ -56,17 +56,17 @@ class Decision:
             offsets = np.zeros_like(learned)
         else:
             assert norms is not None
-            log_norms = np.log(np.maximum(norms, kernels.FLOOR))
+            log_norms = np.log(np.maximum(norms, pairs.FLOOR))
             offsets = np.triu(log_norms - log_norms.T)
         return cls(offsets, learned, slopes, multiclass)
 
     def winners(self, rows: Array, planes: Array) -> Array:
         """Index of the class that wins each row."""
         if self.multiclass == "dag" and len(planes) >= _MANY_CLASSES:
-            winners: Array = kernels.walk_planes(rows, planes, self.offsets, self.slopes)
+            winners: Array = pairs.walk_planes(rows, planes, self.offsets, self.slopes)
             return winners
         parts = [
-            kernels.walk_margins(margins) if self.multiclass == "dag" else kernels.vote_scores(margins).argmax(axis=1)
+            pairs.walk_margins(margins) if self.multiclass == "dag" else pairs.vote_scores(margins).argmax(axis=1)
             for margins in self._tiles(rows, planes, self.offsets)
         ]
         return np.concatenate(parts)
@@ -77,7 +77,7 @@ class Decision:
         The DAG's winner wins every pair it plays but not always most pairs; in such a cycle it changes
         scores with the class that has won most.
         """
-        scores = np.concatenate([kernels.vote_scores(m) for m in self._tiles(rows, planes, self.offsets)])
+        scores = np.concatenate([pairs.vote_scores(m) for m in self._tiles(rows, planes, self.offsets)])
         return _put_first(scores, self.winners(rows, planes))
 
     def margins(self, rows: Array, planes: Array) -> Array:
@@ -90,7 +90,7 @@ class Decision:
         When the same offsets decide, the winner is the most probable class: where coupling puts another first, which
         it does on rows whose pairs contradict each other, the two change places.
         """
-        chances = np.concatenate([kernels.couple(m) for m in self._tiles(rows, planes, self.learned_offsets)])
+        chances = np.concatenate([pairs.couple(m) for m in self._tiles(rows, planes, self.learned_offsets)])
         if self.offsets is self.learned_offsets:
             chances = _put_first(chances, self.winners(rows, planes))
         return chances
@@ -111,7 +111,7 @@ class Decision:
         step = max(1, _TILE_BYTES // (8 * n_classes * n_classes))
         for first in range(0, max(len(rows), 1), step):
             values = (rows[first : first + step] @ flat).astype(np.float64).reshape(-1, n_classes, n_classes)
-            kernels.pair_margins(values, offsets, self.slopes)
+            pairs.pair_margins(values, offsets, self.slopes)
             yield values
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from . import kernels
+from . import pairs
 from .kernels import Array
 from .machine import Settings, judged_rows, learn
 from .rows import SMALL, TrainingRows
@@ -58,7 +58,7 @@ def _leave_one_out(rows: TrainingRows) -> Judge:
     def judge(kernel: Kernel, settings: Settings) -> float:
         machine = learn(settings, kernel(X, X), rows.starts, rows.weights, judged, exact=True)
         solution, decision = machine.solution, machine.decision
-        margins = kernels.left_out_margins(
+        margins = pairs.left_out_margins(
             solution.near, solution.far, rows.starts, decision.learned_offsets, decision.slopes
         )
         return _tempered_loss(margins, rows.weights * judged)

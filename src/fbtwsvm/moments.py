@@ -44,17 +44,18 @@ def class_means(rows: Array, weights: Array, starts: Array) -> Array:
 class Whitener:
     """The Cholesky factor of G = Gram + reg I, kept in the precision of the rows.
 
-    With G = L L', a row becomes zeta = L^-1 h and a whitened plane v = L'u goes back to u.
+    With G = L L', a row becomes zeta = L^-1 h and a whitened plane v = L'u goes back to u.  The Gram matrix given is
+    used up.
     """
 
     def __init__(self, gram: Array, reg: float, dtype: np.dtype) -> None:
-        system = gram.copy()
-        system[np.diag_indices_from(system)] += reg
-        self.factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False).astype(dtype)
+        gram[np.diag_indices_from(gram)] += reg
+        # The transpose of a symmetric matrix is itself, in the order that LAPACK can overwrite.
+        self.factor = cholesky(gram.T, lower=True, overwrite_a=True, check_finite=False).astype(dtype)
 
     def rows(self, rows: Array) -> Array:
-        """Return zeta_i = L^-1 h_i for each row, contiguous."""
-        solved = solve_triangular(self.factor, rows.T, lower=True, check_finite=False)
+        """Return zeta_i = L^-1 h_i for each row, contiguous; `rows` may be overwritten."""
+        solved = solve_triangular(self.factor, rows.T, lower=True, overwrite_b=True, check_finite=False)
         return np.ascontiguousarray(solved.T)
 
     def planes(self, pulls: Array) -> Array:

@@ -32,6 +32,8 @@ Out = TypeVar("Out")
 _FIRST_SET = 64  # rows of a pushed class that the first working set takes
 _GROWTH = 1.0  # a working set at most doubles in a round
 _MAX_ROUNDS = 100
+_FAR = -1.25  # plane value below which an idle row leaves the working set
+_TILE = 1024  # rows whitened at a time
 
 
 @dataclass(frozen=True)
@@ -194,9 +196,9 @@ def solve_features(rows: Array, means: Array, problem: Problem) -> Solution:
 
 
 def _classes_at_once(n: int, n_columns: int, n_classes: int) -> int:
-    """How many classes may hold a factor and a working set at a time: a quarter of the rows' memory."""
+    """How many classes may hold a factor and a working set at a time: a sixth of the rows' memory."""
     one_class = n_columns * (n_columns + 3000)
-    return max(1, min(n_classes, n * n_columns // (4 * one_class)))
+    return max(1, min(n_classes, n * n_columns // (6 * one_class)))
 
 
 def _plane_values(rows: Array, problem: Problem, states: list[_NearPlanes]) -> Array:
@@ -242,7 +244,10 @@ class _NearPlanes:
             self.gaps = gaps
             if gaps.max() <= problem.tol or self.sweeps.max() >= problem.max_iter:
                 return False
-            if not joined.any():
+            if joined.any():
+                # Rows far beyond the margin that push nothing leave again; those near it may yet be needed.
+                self.in_set &= (self.alpha > 0) | (values > _FAR)
+            else:
                 self.inner_tol *= 0.25
         self._whiten_joined()
         starts = np.searchsorted(self.members, problem.starts)
@@ -263,11 +268,13 @@ class _NearPlanes:
         """Whiten the rows that joined and merge them in, keeping the working set sorted by class."""
         members = np.flatnonzero(self.in_set)
         known = np.isin(members, self.members, assume_unique=True)
-        if known.all():
-            return
         whitened = np.empty((len(members), self.rows.shape[1]), dtype=self.rows.dtype)
-        whitened[known] = self.whitened
-        whitened[~known] = self.whitener.rows(self.rows[members[~known]])
+        whitened[known] = self.whitened[np.isin(self.members, members, assume_unique=True)]
+        del self.whitened
+        new = np.flatnonzero(~known)
+        for first in range(0, len(new), _TILE):
+            tile = new[first : first + _TILE]
+            whitened[tile] = self.whitener.rows(self.rows[members[tile]])
         self.members, self.whitened = members, whitened
 
     def store(self, solution: Solution) -> None:
@@ -282,7 +289,7 @@ class _NearPlanes:
         own = np.arange(problem.starts[a], problem.starts[a + 1])
         own = own[problem.sampled[own]]
         near_values = self.rows[own] @ planes.T
-        near_rows = self.whitener.rows(weighted(self.rows[own], problem.weights[own]))
+        near_rows = self.whitener.rows(weighted(self.rows[own], problem.weights[own]).copy())
         leverage = np.einsum("ij,ij->i", near_rows, near_rows)
         starts = np.searchsorted(self.members, problem.starts)
         box, alpha, wanted = self.box[self.members], self.alpha[self.members], problem.sampled[self.members]
