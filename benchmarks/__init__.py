@@ -1,0 +1,1 @@
+"""Scripts that print every figure in the README and the docs."""

@@ -3,8 +3,8 @@
     FBTWSVM_DATA=... python -m benchmarks.defaults [--splits 2] [names ...]
 
 At most 6,000 training rows of each set are split 70 : 30 at random; test parts are never read. gamma is what the ladder
-chooses on the 70 %, once per split, except where gamma itself is varied. The table gives the mean accuracy over sets and
-splits and, beside it, the mean difference from the default with its standard error over sets.
+chooses on the 70 %, once per split, except where gamma itself is varied. The table gives the mean accuracy over sets
+and splits and, beside it, the mean difference from the default with its standard error over sets.
 """
 
 import argparse

@@ -26,6 +26,7 @@ def make_problem(sizes, n_columns, seed, weighted, tol=1e-10):
         tol=tol,
         max_iter=100_000,
         n_jobs=None,
+        say=print,
     )
     return rows, problem
 

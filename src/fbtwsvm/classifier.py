@@ -82,7 +82,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default=None
         Seed of landmarks, frequencies and subsamples.  Small data needs none.
     verbose : int, default=0
-        1 prints the ladder of gamma and the sizes.
+        1 prints the ladder of gamma, the sizes and how many classes are solved.
 
     Attributes
     ----------
@@ -314,6 +314,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
+            say=self._say,
         )
         self.gamma_ = self._choose_gamma(rows, settings, seed)
         transformer = choose_map(self.kernel, self.feature_map, self.n_components, self.gamma_, rows, seed)
@@ -336,7 +337,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             scale = gamma_scale(rows.X, self.kernel, rows.given_weights)
         if self.gamma == "scale":
             return scale
-        chosen = climb(rows, self.kernel, scale, settings, seed, self._say)
+        chosen = climb(rows, self.kernel, scale, settings, seed)
         self._say(f"gamma: {chosen:.6g} ({chosen / scale:.4g} times scale)")
         return chosen
 

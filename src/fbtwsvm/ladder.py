@@ -27,9 +27,7 @@ _TEMPERATURES = (1.0, 0.5, 0.25, 0.125)
 _HIGHEST = 5.0  # rungs are added while the highest is the best
 
 
-def climb(
-    rows: TrainingRows, kernel: str, start: float, settings: Settings, seed: int, say: Callable[[str], None]
-) -> float:
+def climb(rows: TrainingRows, kernel: str, start: float, settings: Settings, seed: int) -> float:
     """Return the width with the least loss: rungs a factor of 4 apart, then the halves between."""
     judge = _leave_one_out(rows) if rows.small else _held_out(rows, seed)
     losses: dict[float, float] = {}
@@ -38,7 +36,7 @@ def climb(
         if rung not in losses:
             gamma = start * _FACTOR**rung
             losses[rung] = judge(similarity(kernel, gamma), settings)
-            say(f"gamma {gamma:.4g}: log loss {losses[rung]:.4f}")
+            settings.say(f"gamma {gamma:.4g}: log loss {losses[rung]:.4f}")
         return losses[rung]
 
     best = min(_RUNGS, key=loss)

@@ -6,6 +6,7 @@ their inner products (`kernel`, without the bias).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,6 +32,7 @@ class Settings:
     tol: float
     max_iter: int
     n_jobs: int | None
+    say: Callable[[str], None]
 
 
 @dataclass
@@ -65,6 +67,7 @@ def learn(settings: Settings, data: Array, starts: Array, weights: Array, judged
         tol=settings.tol,
         max_iter=settings.max_iter,
         n_jobs=settings.n_jobs,
+        say=settings.say,
     )
     if exact:
         solution = solve_kernel(data + 1.0, problem)

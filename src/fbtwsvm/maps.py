@@ -17,13 +17,14 @@ from .similarity import SKEW, Kernel, is_normalised
 
 _TILE = 4096  # rows mapped at a time
 _MOST_COMPONENTS = 2000
-_MOST_VALUES = 250_000_000  # mapped rows beyond this get fewer components: 1 GB in float32
+_MOST_VALUES = 250_000_000  # numbers in the mapped rows, or in all planes: 1 GB in float32
 _WIDE = 4000  # columns up to which a linear or additive map is used as it is
 
 
-def auto_components(n: int) -> int:
+def auto_components(n: int, n_classes: int) -> int:
     """Choose the number of features from that of the rows: 10 sqrt(n), within bounds of time and memory."""
-    return max(50, min(int(10 * np.sqrt(n)), _MOST_COMPONENTS, _MOST_VALUES // max(n, 1), n))
+    most = min(_MOST_COMPONENTS, _MOST_VALUES // max(n, 1), _MOST_VALUES // n_classes**2)
+    return min(n, max(50, min(int(10 * np.sqrt(n)), most)))
 
 
 def choose_map(
@@ -33,17 +34,18 @@ def choose_map(
     if not isinstance(feature_map, str):
         return clone(feature_map)
     n, n_features = rows.n, rows.X.shape[1]
-    count = auto_components(n) if n_components == "auto" else int(n_components)
+    count = auto_components(n, rows.n_classes) if n_components == "auto" else int(n_components)
     width = gamma if gamma is not None else 1.0
     if feature_map == "auto":
-        feature_map = _automatic_map(kernel, n_features, rows.small)
+        fits = rows.small and rows.n_classes**2 * n <= _MOST_VALUES
+        feature_map = _automatic_map(kernel, n_features, fits)
     if feature_map == "exact":
         return ExactKernel(kernel=kernel, gamma=width)
     if feature_map == "nystroem":
         return NystroemFeatures(
             kernel=kernel,
             gamma=width,
-            n_components=min(count, n) if n_components == "auto" else count,
+            n_components=count,
             random_state=seed,
         )
     if feature_map == "orthogonal" and kernel != "rbf":
@@ -62,12 +64,12 @@ def choose_map(
     return plain[str(kernel)]
 
 
-def _automatic_map(kernel: str | Kernel, n_features: int, small: bool) -> str:
+def _automatic_map(kernel: str | Kernel, n_features: int, exact_fits: bool) -> str:
     """Choose the map of "auto": plain columns where the kernel has them, else the exact kernel, else landmarks."""
     columns = {"linear": n_features, "chi2": 3 * n_features, "intersection": 3 * n_features}
     if isinstance(kernel, str) and columns.get(kernel, _WIDE + 1) <= _WIDE:
         return "plain"
-    return "exact" if small else "nystroem"
+    return "exact" if exact_fits else "nystroem"
 
 
 @dataclass

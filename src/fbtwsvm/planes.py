@@ -52,6 +52,7 @@ class Problem:
     tol: float
     max_iter: int
     n_jobs: int | None
+    say: Callable[[str], None]
 
     @property
     def n_classes(self) -> int:
@@ -192,6 +193,7 @@ def solve_features(rows: Array, means: Array, problem: Problem) -> Solution:
             if not pending:
                 break
         problem.each(lambda state: state.store(solution), states)
+        problem.say(f"planes of {group.stop} of {problem.n_classes} classes solved")
     return solution
 
 
