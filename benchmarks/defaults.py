@@ -46,7 +46,7 @@ VARIANTS = {
     "feature_map='nystroem'": {"feature_map": "nystroem"},
     "n_components: half": {"feature_map": "nystroem", "half": True},
 }
-NOISY = ["default", "mu=0.1", "mu=0.3", "membership='none'"]
+NOISY = ["default", "C=0.3", "C=3", "mu=0.1", "mu=0.3", "membership='none'"]
 
 
 def evaluate(variant, X, y, X_held, y_held, gamma):

@@ -373,7 +373,7 @@ def select_violators(values, box, alpha, in_set, starts, near, tol, growth, at_l
             elif over > 0.0:
                 excess[found] = over
                 found += 1
-        gaps[b] = gap / scale
+        gaps[b] = gap / scale if scale > 0.0 else 0.0
         if gaps[b] <= tol or found == 0:
             continue
         room = max(at_least, np.int64(growth * present))

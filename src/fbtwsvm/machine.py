@@ -18,6 +18,8 @@ from .membership import memberships
 from .moments import class_means
 from .planes import Problem, Solution, solve_features, solve_kernel
 
+_MOST_KERNEL_ROWS = 8192  # a kernel matrix of half a gigabyte
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -143,7 +145,7 @@ def _kernel_form_is_cheaper(starts: Array, n_columns: int) -> bool:
     feature = n * n_columns**2 / 2 + n_classes * n_columns**3 / 3 + n_classes * n * n_columns**2 / 4
     shared = n**2 * n_columns + (2 * sizes**2 * n).sum()
     pairs = (sizes[:, None] * sizes**2).sum() + n_classes * (sizes**2).sum() * 30
-    return bool(n <= 12000 and shared + pairs < feature)
+    return bool(n <= _MOST_KERNEL_ROWS and shared + pairs < feature)
 
 
 def judged_rows(starts: Array, landmarks: Array, seed: int, limit: int = 512) -> Array:

@@ -243,8 +243,9 @@ class _NearPlanes:
             -1.0 if first_round else problem.tol, _GROWTH, _FIRST_SET,
         )  # fmt: skip
         if not first_round:
+            stalled = not joined.any() and gaps.max() > 0.99 * self.gaps.max()  # rounding lets nothing move
             self.gaps = gaps
-            if gaps.max() <= problem.tol or self.sweeps.max() >= problem.max_iter:
+            if stalled or ((gaps <= problem.tol) | (self.sweeps >= problem.max_iter)).all():
                 return False
             if joined.any():
                 # Rows far beyond the margin that push nothing leave again; those near it may yet be needed.
@@ -291,7 +292,7 @@ class _NearPlanes:
         own = np.arange(problem.starts[a], problem.starts[a + 1])
         own = own[problem.sampled[own]]
         near_values = self.rows[own] @ planes.T
-        near_rows = self.whitener.rows(weighted(self.rows[own], problem.weights[own]).copy())
+        near_rows = self.whitener.rows(weighted(self.rows[own], problem.weights[own]))
         leverage = np.einsum("ij,ij->i", near_rows, near_rows)
         starts = np.searchsorted(self.members, problem.starts)
         box, alpha, wanted = self.box[self.members], self.alpha[self.members], problem.sampled[self.members]
