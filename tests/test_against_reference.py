@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.moments import class_means
-from fbtwsvm.planes import Problem, solve_features, solve_kernel
+from fbtwsvm.planes import Problem, _NearPlanes, solve_features, solve_kernel
 from reference import solve_plane
 
 
@@ -103,24 +103,36 @@ def test_float32_planes_match_reference(sizes, n_columns, weighted):
     assert largest_error(solution.planes.astype(np.float64), rows, problem) <= 1e-3
 
 
-def test_working_set_stops_short_of_all_rows():
+def test_working_set_stops_short_of_all_rows(monkeypatch):
     rows, problem = make_problem((900, 900), 6, seed=3, weighted=False, tol=1e-6)
+    rows[:900, 0] += 2.0
+    sizes = []
+    store = _NearPlanes.store
+    monkeypatch.setattr(
+        _NearPlanes, "store", lambda self, solution: (sizes.append(len(self.members)), store(self, solution))
+    )
     solution = solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
     assert solution.gaps.max() <= 1e-6
     assert largest_error(solution.planes, rows, problem) <= 1e-2
+    assert len(sizes) == 2
+    assert max(sizes) < 600
 
 
-def test_certificate_is_honest():
+@pytest.mark.parametrize("form", ["features", "kernel"])
+def test_certificate_is_honest(form):
     """The reported gap is that of the returned plane, computed here from its definition."""
     rows, problem = make_problem((80, 120), 8, seed=5, weighted=True, tol=1e-2)
-    solution = solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
+    if form == "features":
+        solution = solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
+    else:
+        solution = solve_kernel(rows @ rows.T, problem, rows)
     for a, b in ((0, 1), (1, 0)):
         near, pushed = problem.block(a), problem.block(b)
         u, alpha, box = solution.planes[a, b], solution.alpha[pushed, a], problem.box[pushed, a]
         gram = rows[near].T @ (rows[near] * problem.weights[near, None]) + problem.reg[a] * np.eye(9)
-        energy = 0.5 * u @ gram @ u
-        primal = energy + (box * np.maximum(0, 1 + rows[pushed] @ u)).sum()
-        dual = alpha.sum() - energy
+        pull = rows[pushed].T @ alpha
+        primal = 0.5 * u @ gram @ u + (box * np.maximum(0, 1 + rows[pushed] @ u)).sum()
+        dual = alpha.sum() - 0.5 * pull @ np.linalg.solve(gram, pull)
         assert solution.gaps[a, b] == pytest.approx((primal - dual) / box.sum(), abs=1e-9)
         assert 0 < solution.gaps[a, b] <= 1e-2
 

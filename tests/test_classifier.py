@@ -3,6 +3,7 @@
 import pickle
 import warnings
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_digits, load_iris, make_moons
+from sklearn.datasets import load_digits, load_iris, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.model_selection import GridSearchCV
@@ -18,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fbtwsvm import FBTWSVM
+from fbtwsvm.features import ExactKernel, FourierFeatures, NystroemFeatures
 from fbtwsvm.similarity import KERNELS
 
 MAPS = ["exact", "nystroem", "fourier", "orthogonal"]
@@ -80,7 +82,7 @@ def test_data_frames_and_sparse_rows_give_the_same_model(blobs):
 @pytest.mark.parametrize("n", [200, 2300])
 def test_float32_stays_float32(n):
     X, y = make_moons(n, noise=0.2, random_state=0)
-    single = FBTWSVM(gamma=1.0, random_state=0).fit(X.astype(np.float32), y)
+    single = FBTWSVM(gamma=1.0, feature_map="nystroem", random_state=0).fit(X.astype(np.float32), y)
     double = FBTWSVM(gamma=1.0, random_state=0).fit(X, y)
     whole = FBTWSVM(gamma=1.0, random_state=0).fit((100 * X).astype(np.int64), y)
     assert single.planes_.dtype == np.float32
@@ -171,7 +173,9 @@ def test_a_pair_of_values_is_one_value_per_near_class():
 
 
 @pytest.mark.parametrize("feature_map", ["nystroem", "fourier", "exact"])
-def test_the_same_model_whatever_n_jobs(feature_map):
+def test_the_same_model_whatever_n_jobs(feature_map, monkeypatch):
+    monkeypatch.setattr("fbtwsvm.planes._classes_at_once", lambda *sizes: 4)  # groups, as large data has them
+    monkeypatch.setattr("fbtwsvm.machine._MOST_KERNEL_ROWS", 0)  # the feature form
     X, y = load_digits(return_X_y=True)
     models = [
         FBTWSVM(feature_map=feature_map, gamma=0.001, n_components=120, random_state=3, n_jobs=n).fit(X[:700], y[:700])
@@ -179,6 +183,122 @@ def test_the_same_model_whatever_n_jobs(feature_map):
     ]
     assert all(np.array_equal(models[0].planes_, model.planes_) for model in models)
     assert all(np.array_equal(models[0].predict_proba(X), model.predict_proba(X)) for model in models)
+
+
+def test_groups_and_tiles_do_not_matter(monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    options = {"feature_map": "fourier", "n_components": 60, "gamma": 0.001, "tol": 1e-8, "max_iter": 50_000}
+    monkeypatch.setattr("fbtwsvm.machine._MOST_KERNEL_ROWS", 0)
+    whole = FBTWSVM(**options, random_state=0).fit(X[:900], y[:900])
+    for name, value in {
+        "maps._TILE": 100,
+        "classifier._PREDICT_TILE": 70,
+        "moments._TILE": 50,
+        "planes._TILE": 30,
+    }.items():
+        monkeypatch.setattr(f"fbtwsvm.{name}", value)
+    monkeypatch.setattr("fbtwsvm.decision._TILE_BYTES", 8 * 100 * 33)
+    monkeypatch.setattr("fbtwsvm.planes._classes_at_once", lambda *sizes: 3)
+    parts = FBTWSVM(**options, random_state=0).fit(X[:900], y[:900])
+    assert parts.planes_ == pytest.approx(whole.planes_, abs=1e-3 * np.abs(whole.planes_).max())
+    assert parts.decision_function(X) == pytest.approx(whole.decision_function(X), abs=0.02)
+    assert (parts.predict(X) == whole.predict(X)).mean() > 0.998
+
+
+@pytest.mark.parametrize("decision", ["calibrated", "value"])
+@pytest.mark.parametrize(("n", "reg"), [(1000, 1e-4), (1000, 1e-6), (1300, 1e-4)])
+def test_nearly_singular_kernels(n, reg, decision):
+    """A very wide kernel and a tiny ridge: the points at the margin depend on each other."""
+    X, y = make_moons(n, noise=0.2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = FBTWSVM(gamma=1e-3, reg=reg, decision=decision).fit(X, y)
+    assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1300, 3000])
+def test_an_outlier_far_away(n, dtype):
+    X, y = make_moons(n, noise=0.2, random_state=0)
+    X[0] = 1e4
+    model = FBTWSVM(random_state=0).fit(X.astype(dtype), y)
+    assert model.score(X[1:].astype(dtype), y[1:]) > 0.8
+
+
+def test_far_clusters_in_float32():
+    random = np.random.default_rng(0)
+    X = np.concatenate([random.normal(-1000, 1, (1500, 5)), random.normal(1000, 1, (1500, 5))]).astype(np.float32)
+    y = np.repeat([0, 1], 1500)
+    assert FBTWSVM(gamma=0.01, random_state=0).fit(X, y).score(X, y) == 1.0
+
+
+def test_float32_exact_kernel_keeps_its_planes():
+    X, y = make_moons(1000, noise=0.2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        single, double = (FBTWSVM(gamma=1.0, reg=1e-6).fit(X.astype(d), y) for d in (np.float32, np.float64))
+    assert (single.predict(X) == double.predict(X)).mean() > 0.98
+
+
+def test_small_data_needs_no_seed():
+    X, y = make_moons(1400, noise=0.35, random_state=0)
+    first, second = (FBTWSVM(gamma=1.0).fit(X, y) for _ in range(2))
+    assert np.array_equal(first.predict_proba(X), second.predict_proba(X))
+
+
+def test_ridge_below_the_rounding_of_float32():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(5000, 20)).astype(np.float32)
+    X = np.hstack([X, X + 1e-4 * random.normal(size=X.shape).astype(np.float32)])
+    y = (X[:, 0] > 0).astype(int)
+    with pytest.raises(ValueError, match="Raise reg, or pass float64"):
+        FBTWSVM(kernel="linear", reg=1e-7).fit(1000 * X, y)
+
+
+def test_given_maps_of_ours_are_scaled_by_their_own_kernel():
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    maps = [NystroemFeatures(kernel="linear", random_state=0), ExactKernel(kernel="linear")]
+    for given_map in maps:
+        small, large = (FBTWSVM(feature_map=given_map).fit(f * X, y).decision_function(f * X) for f in (1.0, 100.0))
+        assert small == pytest.approx(large, abs=0.05)
+    FBTWSVM(kernel="chi2", feature_map=FourierFeatures(random_state=0)).fit(X, y)  # the estimator's kernel has no say
+
+
+def test_sparse_rows_with_every_kernel():
+    X, y = load_iris(return_X_y=True)
+    for kernel in KERNELS:
+        for feature_map in ("auto", "fourier") if kernel.startswith("skewed") else ("auto",):
+            model = FBTWSVM(kernel=kernel, feature_map=feature_map, random_state=0).fit(sp.csr_array(X), y)
+            assert model.score(sp.csr_array(X), y) > 0.9
+
+
+def test_more_columns_than_a_plain_map_takes():
+    random = np.random.default_rng(0)
+    X = sp.random_array((300, 5000), density=0.01, rng=random, format="csr")
+    y = (np.asarray(X[:, :2500].sum(axis=1)) > np.asarray(X[:, 2500:].sum(axis=1))).astype(int)
+    model = FBTWSVM(kernel="linear").fit(X, y)
+    assert model.n_components_ == 300
+    assert model.score(X, y) > 0.95
+
+
+def test_joblib_keeps_probabilities_in_line_with_predict(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    model = FBTWSVM(gamma=0.001).fit(X[:300], y[:300])
+    joblib.dump(model, tmp_path / "model.joblib")
+    again = joblib.load(tmp_path / "model.joblib")
+    noise = np.random.default_rng(0).uniform(0, 16, size=(2000, 64))
+    assert np.array_equal(again.predict_proba(noise), model.predict_proba(noise))
+    assert np.array_equal(again.classes_[again.predict_proba(noise).argmax(axis=1)], again.predict(noise))
+
+
+def test_small_weights_have_supports(blobs):
+    X, y = blobs
+    one, tiny = (
+        FBTWSVM(gamma=0.1, reg=r, C=1.0).fit(X, y, sample_weight=np.full(len(y), w))
+        for w, r in ((1.0, 0.01), (1e-10, 1e-12))
+    )
+    assert len(one.support_) > 10
+    assert abs(len(tiny.support_) - len(one.support_)) <= 3
 
 
 def test_seed_decides_the_map():
@@ -206,6 +326,14 @@ def test_gamma_ladder_finds_the_width_and_says_so(capsys):
     model = FBTWSVM(verbose=1).fit(X[:800], y[:800])
     assert model.score(X[800:], y[800:]) > FBTWSVM(gamma="scale").fit(X[:800], y[:800]).score(X[800:], y[800:]) + 0.1
     assert f"{model.gamma_:.6g}" in capsys.readouterr().out
+
+
+def test_gamma_ladder_with_very_many_classes():
+    X, y = make_blobs(900, centers=150, n_features=4, cluster_std=0.2, random_state=0)
+    for copies in (1, 3):  # small and large data
+        rows, labels = np.tile(X, (copies, 1)), np.tile(y, copies)
+        rows = rows + np.random.default_rng(0).normal(0, 0.05, rows.shape)
+        assert FBTWSVM(random_state=0).fit(rows, labels).score(X, y) > 0.9
 
 
 def test_gamma_ladder_respects_groups_of_neighbouring_rows():

@@ -13,6 +13,7 @@ from fbtwsvm.features import AdditiveIntersectionFeatures, ExactKernel, FourierF
         FBTWSVM(kernel="linear"),
         FBTWSVM(multiclass="vote", membership="printed", mu=0.1),
         FBTWSVM(feature_map="nystroem", n_components=3, gamma="scale"),
+        FBTWSVM(feature_map="fourier", n_components=40),
         FourierFeatures(),
         FourierFeatures(orthogonal=True),
         NystroemFeatures(),

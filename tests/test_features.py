@@ -107,7 +107,7 @@ def test_float32_and_sparse_rows(map_, X):
 
 
 def test_nystroem_refuses_more_landmarks_than_rows(X):
-    with pytest.raises(ValueError, match="n_components=81 is more than the 80 rows"):
+    with pytest.raises(ValueError, match="n_components=81 is more than the 80 distinct rows"):
         NystroemFeatures(n_components=81).fit(X)
 
 

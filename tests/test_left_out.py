@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from fbtwsvm import kernels
 from fbtwsvm.moments import class_means
 from fbtwsvm.planes import Problem, solve_features, solve_kernel
 from test_against_reference import make_problem
@@ -41,27 +40,28 @@ def test_small_blocks(form, sizes, n_columns):
     check(solve(rows, problem), true_values(rows, problem, solve), problem)
 
 
-def test_large_blocks(monkeypatch):
-    """The span estimate, which serves blocks that are too large for solving again."""
-    rows, problem = make_problem((60, 50), 8, seed=2, weighted=True, tol=1e-8)
+@pytest.mark.parametrize("form", ["features", "kernel"])
+def test_large_blocks(form, monkeypatch):
+    """The span estimate, which serves blocks that are too large for solving again, against the exact values."""
+    rows, problem = make_problem((640, 620), 8, seed=2, weighted=True, tol=1e-8)
+    monkeypatch.setattr("fbtwsvm.planes._FAR", -np.inf)  # the working set keeps its rows, so that it is large
+    if form == "features":
+        solution = solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
+    else:
+        solution = solve_kernel(rows @ rows.T, problem, rows)
+    labels = np.repeat([0, 1], (640, 620))
+    random = np.random.default_rng(0)
+    supports = np.flatnonzero(solution.alpha.max(axis=1) > 0)
+    for i in random.choice(supports, 25, replace=False):
+        planes = solve_kernel_without(rows, problem, i)
+        own, other = labels[i], 1 - labels[i]
+        assert solution.near[i, other] == pytest.approx(planes[own, other] @ rows[i], abs=0.02)
+        assert solution.far[i, other] == pytest.approx(planes[other, own] @ rows[i], abs=0.02)
 
-    def solve(rows, problem):
-        return solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
 
-    truth = true_values(rows, problem, solve)
-    monkeypatch.setattr(kernels, "SMALL_BLOCK", 0)
-    large = solve_large_only(rows, problem)
-    check(large, truth, problem)
-
-
-def solve_large_only(rows, problem):
-    """Every block through `left_out_large`: the compiled part is told to skip them all."""
-    original = kernels.left_out_blocks
-    kernels.left_out_blocks = lambda *arguments: None
-    try:
-        return solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
-    finally:
-        kernels.left_out_blocks = original
+def solve_kernel_without(rows, problem, i):
+    rows, problem = without_row(rows, problem, i)
+    return solve_features(rows, class_means(rows, problem.weights, problem.starts), problem).planes
 
 
 def check(solution, truth, problem):

@@ -25,7 +25,8 @@ def test_planes_marks_supports_and_memberships():
     model = FBTWSVM().fit(X, Y)
     ax = plot.planes(model, X, Y, resolution=40)
     points = [c for c in ax.collections if len(c.get_offsets()) in ((Y == 0).sum(), (Y == 1).sum())]
-    for k, cloud in enumerate(points[:2]):
+    assert len(points) == 2
+    for k, cloud in enumerate(points):
         rows = k == Y
         assert np.allclose(cloud.get_offsets(), X[rows])
         assert np.allclose(cloud.get_sizes(), 6 + 44 * model.memberships_[rows, 1 - k])

@@ -45,16 +45,17 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Similarity of rows; formulas in :mod:`fbtwsvm.similarity`.  A callable takes two arrays of rows and returns the
         matrix of similarities.
     gamma : {"auto", "scale"} or float, default="auto"
-        Width of the rbf and laplacian kernels.  "scale" is 1 / (n_features * X.var()) (its root for laplacian); "auto"
-        tries a ladder of widths around it on at most 2,000 rows and keeps the one with the least log loss on rows
-        the planes did not see: leave-one-out on small data, contiguous held-out thirds on large data.
+        Width of the rbf and laplacian kernels.  "scale" is 1 / (n_features * X.var()), with X.std() for laplacian.
+        "auto" tries a ladder of widths around it with at most about 2,000 rows at a time and keeps the one with the
+        least log loss on rows the planes did not see: leave-one-out on small data, contiguous held-out thirds on large
+        data.
     feature_map : {"auto", "nystroem", "fourier", "orthogonal", "exact"} or transformer, default="auto"
-        How the kernel is made explicit.  "auto": the exact kernel up to 2,000 distinct rows; beyond that Nystroem
-        landmarks, or the columns themselves for the linear and additive kernels.  Any scikit-learn transformer works,
-        and `kernel` and `gamma` then have no say.
+        How the kernel is made explicit.  "auto": the columns themselves for the linear and additive kernels (up to
+        4,000 of them), the exact kernel up to 2,000 distinct rows, Nystroem landmarks beyond that and wherever
+        `n_components` is a number.  Any scikit-learn transformer works; `kernel` and `gamma` then have no say.
     n_components : int or "auto", default="auto"
         Features of the Nystroem and Fourier maps; "auto" is 10 sqrt(n_samples), at most 2,000 and less where the mapped
-        rows would exceed a quarter of a billion numbers.
+        rows or all planes would exceed a quarter of a billion numbers.
     C : float or pair of floats, default=1.0
         Box of the dual variables: the price of a row that comes too near to the other class's plane.  A pair, for two
         classes, gives the plane near `classes_[0]` first.
@@ -80,7 +81,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     n_jobs : int or None, default=None
         Threads over classes; the model is the same for every value.
     random_state : int, RandomState or None, default=None
-        Seed of landmarks, frequencies and subsamples.  Small data needs none.
+        Seed of landmarks, frequencies and subsamples.  Data with at most 2,000 distinct rows (of at most 10,000) needs
+        none: equal rows are merged, and nothing is chosen at random unless the map asks for it.
     verbose : int, default=0
         1 prints the ladder of gamma, the sizes and how many classes are solved.
 
@@ -90,13 +92,14 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Labels, sorted.
     planes_ : ndarray of shape (n_classes, n_classes, n_components_ + 1)
         planes_[a, b] is the plane near class a that pushes class b: weights of the features, then the bias.  For the
-        exact kernel the features of a row are its similarities to the distinct training rows.
+        exact kernel, which works in float64, the features of a row are its similarities to the distinct training rows.
     support_ : ndarray of shape (n_support,)
         Training rows with a non-zero dual variable in any plane.
     n_support_ : ndarray of shape (n_classes,)
         How many of them each class has.
     memberships_ : ndarray of shape (n_samples, n_classes)
-        Membership of each training row against each class; zero for rows of weight zero.
+        Membership of each training row against each other class; zero for rows of weight zero.  The column of the row's
+        own class is not used.
     n_iter_ : int
         Sweeps of the plane that needed most.
     duality_gap_ : ndarray of shape (n_classes, n_classes)
@@ -297,7 +300,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         self._validate_params()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
-        check_domain(self.kernel, X)
+        self._check_domain(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self.classes_, labels = _present_classes(y, weights)
         n_classes = len(self.classes_)
@@ -321,7 +324,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         self._mapping, mapped = Mapping.fit(transformer, rows, y, self.kernel)
         self.n_components_ = mapped.shape[1] - (0 if self._mapping.exact else 1)
         self._say(f"{rows.n} rows, {n_classes} classes, {self.n_components_} features")
-        judged = judged_rows(rows.starts, self._mapping.landmarks(rows), seed)
+        limit = rows.n if rows.small else 512
+        judged = judged_rows(rows.starts, self._mapping.landmarks(rows), seed, limit)
         machine = learn(settings, mapped, rows.starts, rows.weights, judged, exact=self._mapping.exact)
         self._record(machine, rows, settings)
 
@@ -349,7 +353,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         self.duality_gap_ = solution.gaps
         self.n_iter_ = int(solution.sweeps.max())
         self.memberships_ = rows.spread(machine.memberships, shared=False)
-        smallest = 1e-9 * settings.box.min()  # a box that the farthest row's membership has closed is no support
+        # A box that the farthest row's membership has closed does not make a support.
+        smallest = 1e-9 * settings.box.min() * rows.given_weights
         supports = rows.spread(solution.alpha, shared=True).max(axis=1) > smallest
         self.support_ = np.flatnonzero(supports)
         sorted_labels = rows.labels[rows.source[self.support_]]
@@ -368,10 +373,6 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Return what class_weight multiplies each row's weight by."""
         present = weights > 0
         chosen = self.class_weight
-        if isinstance(chosen, dict):
-            unknown = [label for label in chosen if label not in set(self.classes_.tolist())]
-            if unknown:
-                raise ValueError(f"class_weight names classes that are not in y: {unknown}.")
         if chosen is None:
             return np.ones(len(labels))
         if chosen == "balanced":
@@ -379,8 +380,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             factors = counts.sum() / (len(counts) * counts)
         else:
             factors = compute_class_weight(chosen, classes=self.classes_, y=self.classes_[labels[present]])
-        if not (factors > 0).all():
-            raise ValueError("class_weight must be positive: leave rows of an unwanted class out instead.")
+        if not ((factors > 0) & np.isfinite(factors)).all():
+            raise ValueError("class_weight must be positive and finite: leave rows of an unwanted class out instead.")
         result: Array = factors[labels]
         return result
 
@@ -389,7 +390,10 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         value = getattr(self, name)
         if isinstance(value, Real):
             return np.full(n_classes, float(value))
-        values = np.asarray(value, dtype=np.float64)
+        try:
+            values = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name}={value!r}: give a positive number, or for two classes a pair of them.") from error
         if values.shape != (2,) or n_classes != 2:
             raise ValueError(
                 f"{name}={value!r}: a pair is for two classes (the first value for the plane near classes_[0]); this "
@@ -406,9 +410,13 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def _decide(self, X: Any, rule: Callable[[Array, Array], Array]) -> Array:
         """Map rows tile by tile and apply a rule to each tile."""
         X = validate_data(self, X, accept_sparse="csr", dtype=self._mapping.dtype, reset=False)
-        check_domain(self.kernel, X)
+        self._check_domain(X)
         tiles = range(0, X.shape[0], _PREDICT_TILE)
         return np.concatenate([rule(self._mapping.rows(X[i : i + _PREDICT_TILE]), self.planes_) for i in tiles])
+
+    def _check_domain(self, X: Any) -> None:
+        if isinstance(self.feature_map, str):  # a given transformer has a domain of its own
+            check_domain(self.kernel, X)
 
     def _say(self, message: str) -> None:
         if self.verbose:

@@ -8,6 +8,7 @@ planes trained without it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,7 @@ class Decision:
     learned_offsets: Array
     slopes: Array
     multiclass: str
+    calibrated: bool = False
 
     @classmethod
     def fit(cls, solution: Solution, norms: Array | None, problem: Problem, rule: str, multiclass: str) -> Decision:
@@ -56,9 +58,13 @@ class Decision:
             offsets = np.zeros_like(learned)
         else:
             assert norms is not None
-            log_norms = np.log(np.maximum(norms, pairs.FLOOR))
+            # A plane with u = 0 has distance 0: its value, which is floored, is not divided by anything.
+            zero = ~solution.planes.any(axis=2)
+            log_norms = np.where(zero, 0.0, np.log(np.maximum(norms, pairs.FLOOR)))
             offsets = np.triu(log_norms - log_norms.T)
-        return cls(offsets, learned, slopes, multiclass)
+        if not (np.isfinite(offsets).all() and np.isfinite(slopes).all()):
+            raise ValueError("The planes are not finite. Scale the columns of X, or raise reg.")
+        return cls(offsets, learned, slopes, multiclass, calibrated=rule == "calibrated")
 
     def winners(self, rows: Array, planes: Array) -> Array:
         """Index of the class that wins each row."""
@@ -91,7 +97,7 @@ class Decision:
         it does on rows whose pairs contradict each other, the two change places.
         """
         chances = np.concatenate([pairs.couple(m) for m in self._tiles(rows, planes, self.learned_offsets)])
-        if self.offsets is self.learned_offsets:
+        if self.calibrated:
             chances = _put_first(chances, self.winners(rows, planes))
         return chances
 
@@ -104,7 +110,7 @@ class Decision:
             done += len(margins)
         return np.concatenate(parts)
 
-    def _tiles(self, rows: Array, planes: Array, offsets: Array):  # type: ignore[no-untyped-def]
+    def _tiles(self, rows: Array, planes: Array, offsets: Array) -> Iterator[Array]:
         """Yield the margins of all pairs, (rows of a tile, K, K)."""
         n_classes, n_columns = len(planes), planes.shape[2]
         flat = planes.reshape(-1, n_columns).T

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -58,7 +58,7 @@ class FourierFeatures(_Map):
     kernel : {"rbf", "laplacian", "skewed_intersection"}, default="rbf"
         Kernel to approximate (see :mod:`fbtwsvm.similarity`).
     gamma : float or "scale", default="scale"
-        Width of the kernel; "scale" is 1 / (n_features * X.var()).
+        Width of the rbf and laplacian kernels; "scale" is 1 / (n_features * X.var()), with X.std() for laplacian.
     n_components : int, default=100
         Number of features.
     orthogonal : bool, default=False
@@ -145,10 +145,10 @@ class FourierFeatures(_Map):
 def _orthogonal_directions(n_features: int, count: int, random: np.random.RandomState) -> Array:
     """Gaussian-length directions, orthogonal within each block of n_features (Yu et al. 2016)."""
     blocks = []
-    for _ in range(-(-count // n_features)):
-        q, r = np.linalg.qr(random.standard_normal((n_features, n_features)))
+    for done in range(0, count, n_features):
+        q, r = np.linalg.qr(random.standard_normal((n_features, min(n_features, count - done))))
         blocks.append(q * np.sign(np.diag(r)))
-    directions = np.concatenate(blocks, axis=1)[:, :count]
+    directions = np.concatenate(blocks, axis=1)
     return directions * np.sqrt(random.chisquare(n_features, size=count))
 
 
@@ -224,8 +224,8 @@ class NystroemFeatures(_Map):
         count = min(_DEFAULT_COMPONENTS, n) if self.n_components == "auto" else int(self.n_components)
         if count > n:
             raise ValueError(
-                f"n_components={count} is more than the {n} rows that landmarks can be chosen from: "
-                f"use at most {n}, or feature_map='fourier'."
+                f"n_components={count} is more than the {n} distinct rows that landmarks can be chosen from: "
+                f"use at most {n}, or Fourier features."
             )
         random = check_random_state(self.random_state)
         kernel = similarity(self.kernel, self.gamma_)
@@ -239,11 +239,9 @@ class NystroemFeatures(_Map):
                 chosen = _leverage_choice(X, count, kernel, random)
             self.landmark_indices_ = np.sort(chosen)
             self.landmarks_ = X[self.landmark_indices_]
-        between = np.asarray(kernel(self.landmarks_, self.landmarks_), dtype=np.float64)
-        # A jitter well above rounding: close landmarks make the matrix singular in float32.
-        jitter = 1e-7 if X.dtype == np.float32 else 1e-11
-        between[np.diag_indices(count)] += jitter * max(np.trace(between), 1.0)
-        factor = cholesky(between, lower=True, check_finite=False)
+        precise = self.landmarks_.astype(np.float64)
+        # Rows seen in float32 carry its rounding: directions smaller than that mean nothing.
+        factor = _jittered_factor(kernel(precise, precise), 1e-7 if X.dtype == np.float32 else 1e-11)
         inverse = solve_triangular(factor, np.eye(count), lower=True, check_finite=False)
         self.normalisation_ = np.ascontiguousarray(inverse.T, dtype=X.dtype)
         self._n_features_out = count
@@ -255,6 +253,22 @@ class NystroemFeatures(_Map):
         seen = similarity(self.kernel, self.gamma_)(X, self.landmarks_.astype(X.dtype, copy=False))
         mapped: Array = np.asarray(seen, dtype=X.dtype) @ self.normalisation_.astype(X.dtype, copy=False)
         return mapped
+
+
+def _jittered_factor(between: Array, jitter: float) -> Array:
+    """Cholesky factor of a kernel matrix of landmarks; close ones make it singular, so the jitter grows if it must."""
+    matrix = np.asarray(between, dtype=np.float64)
+    trace = float(np.trace(matrix)) or 1.0
+    for growth in (1.0, 1e2, 1e4):
+        try:
+            ridged = matrix + growth * jitter * trace * np.eye(len(matrix))
+            factor: Array = cholesky(ridged, lower=True, check_finite=False)
+        except LinAlgError:
+            continue
+        return factor
+    raise ValueError(
+        "The kernel matrix of the landmarks is not positive semi-definite: this kernel cannot have a feature map."
+    )
 
 
 def _cluster_centres(X: Any, count: int, random: np.random.RandomState) -> Array:
@@ -276,8 +290,8 @@ def _leverage_choice(X: Any, count: int, kernel: Kernel, random: np.random.Rando
     pool = random.choice(X.shape[0], min(X.shape[0], 8 * count), replace=False)
     sample = X[random.choice(pool, min(len(pool), count), replace=False)]
     between = np.asarray(kernel(sample, sample), dtype=np.float64)
-    ridge = 0.01 * np.trace(between) / len(between)
-    factor = cholesky(between + ridge * np.eye(len(between)), lower=True)
+    ridge = (0.01 * np.trace(between) / len(between)) or 1.0
+    factor = _jittered_factor(between + ridge * np.eye(len(between)), 1e-12)
     seen = np.asarray(kernel(X[pool], sample), dtype=np.float64)
     explained = solve_triangular(factor, seen.T, lower=True)
     own = np.concatenate([np.diag(kernel(X[part], X[part])) for part in np.array_split(pool, -(-len(pool) // 256))])

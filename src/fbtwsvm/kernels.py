@@ -33,13 +33,13 @@ def _next_random(state: int) -> int:
 
 
 @compiled
-def _products(left, right):  # type: ignore[no-untyped-def]
+def _products(left, right):
     """Left @ right.T by BLAS: in one place, because each np.dot costs a second of compile time."""
     return np.dot(left, right.T)
 
 
 @compiled
-def _times(matrix, vector):  # type: ignore[no-untyped-def]
+def _times(matrix, vector):
     """Matrix @ vector for a float64 vector, in the precision of the matrix."""
     out = np.zeros(matrix.shape[0], dtype=matrix.dtype)
     rounded = vector.astype(matrix.dtype)
@@ -53,7 +53,7 @@ def _times(matrix, vector):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _combine(rows, vector, out):  # type: ignore[no-untyped-def]
+def _combine(rows, vector, out):
     """Out = sum_i vector_i rows_i; most entries of a dual vector are zero and cost nothing."""
     out[:] = 0.0
     for i in range(rows.shape[0]):
@@ -65,7 +65,7 @@ def _combine(rows, vector, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _relative_gap(state, box, alpha, scale):  # type: ignore[no-untyped-def]
+def _relative_gap(state, box, alpha, scale):
     """Duality gap over `scale` from state = Q alpha: sum of alpha_i grad_i + box_i max(0, -grad_i)."""
     gap = 0.0
     for i in range(state.shape[0]):
@@ -75,7 +75,7 @@ def _relative_gap(state, box, alpha, scale):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _diagonal(matrix):  # type: ignore[no-untyped-def]
+def _diagonal(matrix):
     """Copy of the diagonal."""
     out = np.empty(matrix.shape[0], dtype=matrix.dtype)
     for i in range(matrix.shape[0]):
@@ -84,7 +84,7 @@ def _diagonal(matrix):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps, seed):  # type: ignore[no-untyped-def]
+def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps, seed):
     """Dual coordinate descent with shrinking (Hsieh et al. 2008); `alpha` and `state` in place.
 
     Minimises 1/2 alpha'Q alpha - sum(alpha) over 0 <= alpha_i <= box_i with Q_ij = zeta_i.zeta_j.
@@ -95,15 +95,12 @@ def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps
 
     Either way a step reads one row and adds a multiple of one row to the state.  Stops when the
     gap over `scale` (which is sum C w s of the whole problem) is at most `tol`, when rounding lets nothing
-    move any more, or after `max_sweeps`.  Returns (sweeps, largest and smallest
-    projected gradient over all sweeps): the last two are the bounds of the paper's
-    acceptance rule.
+    move any more, or after `max_sweeps`.  Returns the number of sweeps.
     """
     n = box.shape[0]
     active = np.arange(n)
     n_active = n
     upper, lower = np.inf, -np.inf  # shrinking thresholds: those of the sweep before
-    highest, lowest = -np.inf, np.inf
     rounding = 4.0 * np.finfo(state.dtype).eps
     random = (seed * 2654435761 + 1) & 0x7FFFFFFF
     sweep = 0
@@ -143,7 +140,6 @@ def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps
                 alpha[i] = new
                 for k in range(row.shape[0]):
                     state[k] += step * row[k]
-        highest, lowest = max(highest, largest), min(lowest, smallest)
         stuck = largest - smallest <= rounding
         if gap <= 0.5 * tol * scale or stuck:
             if n_active == n:
@@ -163,7 +159,7 @@ def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps
             continue
         upper = largest if largest > 0.0 else np.inf
         lower = smallest if smallest < 0.0 else -np.inf
-    return sweep, highest, lowest
+    return sweep
 
 
 SMALL_BLOCK = 512  # up to so many pushed rows, those rows leave by solving again without them
@@ -171,8 +167,11 @@ _SLACK = 1e-9  # how far from its bounds a dual is free, relative to its box
 
 
 @compiled
-def _factor(system):  # type: ignore[no-untyped-def]
-    """Cholesky factor in place, lower triangle."""
+def _factor(system, floor):
+    """Cholesky factor in place, lower triangle; a point that depends on those before it gets an infinite pivot.
+
+    Division by the pivot then makes it count for nothing, which is what a dependent point adds to a projection.
+    """
     n = system.shape[0]
     for j in range(n):
         for i in range(j, n):
@@ -180,20 +179,21 @@ def _factor(system):  # type: ignore[no-untyped-def]
             for k in range(j):
                 total -= system[i, k] * system[j, k]
             if i == j:
-                system[j, j] = np.sqrt(total)
+                system[j, j] = np.sqrt(total) if total > floor else np.inf
             else:
                 system[i, j] = total / system[j, j]
 
 
 @compiled
-def left_out_near(q, cross, leverage, values, box, alpha, ridge, out):  # type: ignore[no-untyped-def]
+def left_out_near(q, cross, leverage, values, box, alpha, ridge, noise, out):
     """Values that rows of the near class would get from a plane trained without them, into `out`.
 
     With the free points F (0 < alpha < box) held at the margin, row i leaves the Gram matrix by a rank-one
     change of the whitened system projected off F (M = I - P_F), which gives h_i.u / (1 - w_i zeta_i'M zeta_i).
 
     `q` is the dual matrix of the pushed rows, `cross` (pushed, near) holds sqrt(w_i) zeta_j.zeta_i and `leverage` is
-    w_i zeta_i.zeta_i.  `ridge`, relative to the largest diagonal entry, keeps the system of F definite.
+    w_i zeta_i.zeta_i.  `ridge`, relative to the largest diagonal entry, and `noise`, the rounding
+    error of q, keep the system of F definite.
     """
     free = np.empty(alpha.shape[0], dtype=np.int64)
     n_free = 0
@@ -208,8 +208,8 @@ def left_out_near(q, cross, leverage, values, box, alpha, ridge, out):  # type: 
         for m in range(n_free):
             system[k, m] = q[free[k], free[m]]
     for k in range(n_free):
-        system[k, k] += ridge * largest
-    _factor(system)
+        system[k, k] += ridge * largest + noise
+    _factor(system, 0.5 * (ridge * largest + noise))
     seen = np.empty(n_free)
     for i in range(values.shape[0]):
         projected = leverage[i]
@@ -223,7 +223,7 @@ def left_out_near(q, cross, leverage, values, box, alpha, ridge, out):  # type: 
 
 
 @compiled
-def left_out_pushed(q, diagonal, state, wanted, box, alpha, out):  # type: ignore[no-untyped-def]
+def left_out_pushed(q, diagonal, state, wanted, box, alpha, out):
     """Values that pushed rows would get from a plane trained without them, into `out`.
 
     The loss of one row moves others to or from the margin, so the plane is solved again without it, from where
@@ -243,7 +243,7 @@ def left_out_pushed(q, diagonal, state, wanted, box, alpha, out):  # type: ignor
 
 
 @compiled
-def solve_kernel_blocks(  # type: ignore[no-untyped-def]
+def solve_kernel_blocks(
     kernel,
     whitened,
     crossed,
@@ -256,6 +256,7 @@ def solve_kernel_blocks(  # type: ignore[no-untyped-def]
     box,
     alpha,
     ridge,
+    noise,
     tol,
     max_sweeps,
     seed,
@@ -270,13 +271,13 @@ def solve_kernel_blocks(  # type: ignore[no-untyped-def]
     pulls : (n_classes, n_near), M^-1 K_ab alpha
     near_out, push_out : left-out values of the near rows (n_near, n_classes) and of the pushed rows (n,); those of
         blocks with more than SMALL_BLOCK rows are plain values
-    sweeps, gaps, bounds : per class; the bounds are those of `descend`
+    sweeps, gaps : per class
     """
     n_classes, n_near = starts.shape[0] - 1, whitened.shape[1]
     pulls = np.zeros((n_classes, n_near), dtype=kernel.dtype)
     near_out, push_out = np.zeros((n_near, n_classes)), np.zeros(box.shape[0])
     sweeps = np.zeros(n_classes, dtype=np.int64)
-    gaps, bounds = np.zeros(n_classes), np.zeros((n_classes, 2))
+    gaps = np.zeros(n_classes)
     values = np.empty(n_near)
     for b in range(n_classes):
         first, last = starts[b], starts[b + 1]
@@ -289,7 +290,7 @@ def solve_kernel_blocks(  # type: ignore[no-untyped-def]
                 q[i, j] = (kernel[first + i, first + j] - q[i, j]) / reg
         diagonal, scale = _diagonal(q), block_box.sum()
         state = _times(q, block_alpha)
-        sweeps[b], bounds[b, 0], bounds[b, 1] = descend(
+        sweeps[b] = descend(
             q, diagonal, block_box, block_alpha, state, np.bool_(True), scale, tol, max_sweeps, seed + b
         )
         state = _times(q, block_alpha)
@@ -299,25 +300,26 @@ def solve_kernel_blocks(  # type: ignore[no-untyped-def]
             values[i] = -pulls[b, i] / root_weights[i]
             near_out[i, b] = values[i]
         if last - first <= SMALL_BLOCK:
-            left_out_near(q, crossed[first:last], leverage, values, block_box, block_alpha, ridge, near_out[:, b])
+            left_out_near(
+                q, crossed[first:last], leverage, values, block_box, block_alpha, ridge, noise, near_out[:, b]
+            )
             left_out_pushed(q, diagonal, state, wanted[first:last], block_box, block_alpha, push_out[first:last])
         else:
             for i in range(last - first):
                 push_out[first + i] = -state[i]
-    return pulls, near_out, push_out, sweeps, gaps, bounds
+    return pulls, near_out, push_out, sweeps, gaps
 
 
 @compiled
-def solve_row_blocks(rows, starts, near, scales, box, alpha, pulls, tol, max_sweeps, seed):  # type: ignore[no-untyped-def]
+def solve_row_blocks(rows, starts, near, scales, box, alpha, pulls, tol, max_sweeps, seed):
     """Solve the planes of class `near` on whitened working-set rows; `alpha` and `pulls` in place.
 
     Block b of `rows` holds the zeta_i of class b.  A block with fewer rows than features works on its dual matrix,
     a larger one on the rows themselves.  Row b of `pulls` becomes sum alpha_i zeta_i.  `max_sweeps` is what each
-    class has left.  Returns per class the sweeps and the projected-gradient bounds.
+    class has left.  Returns the sweeps per class.
     """
     n_classes = starts.shape[0] - 1
     sweeps = np.zeros(n_classes, dtype=np.int64)
-    bounds = np.zeros((n_classes, 2))
     for b in range(n_classes):
         first, last = starts[b], starts[b + 1]
         if b == near or first == last:
@@ -338,15 +340,15 @@ def solve_row_blocks(rows, starts, near, scales, box, alpha, pulls, tol, max_swe
                 diagonal[i] = total
             state = np.empty(zeta.shape[1], dtype=zeta.dtype)
             _combine(zeta, block_alpha, state)
-        sweeps[b], bounds[b, 0], bounds[b, 1] = descend(
+        sweeps[b] = descend(
             matrix, diagonal, block_box, block_alpha, state, dual_form, scales[b], tol, max_sweeps[b], seed + b
         )
         _combine(zeta, block_alpha, pulls[b])
-    return sweeps, bounds
+    return sweeps
 
 
 @compiled
-def select_violators(values, box, alpha, in_set, starts, near, tol, growth, at_least):  # type: ignore[no-untyped-def]
+def select_violators(values, box, alpha, in_set, starts, near, tol, growth, at_least):
     """Mark in `in_set` the rows that contribute most to the gap of each plane of class `near`.
 
     `values` are h_i.u of the plane that pushes row i.  Row i outside the working set adds
@@ -377,6 +379,8 @@ def select_violators(values, box, alpha, in_set, starts, near, tol, growth, at_l
         if gaps[b] <= tol or found == 0:
             continue
         room = max(at_least, np.int64(growth * present))
+        if room == 0:
+            continue
         threshold = 0.0
         if found > room:
             threshold = np.partition(excess[:found], found - room)[found - room]
@@ -390,7 +394,7 @@ def select_violators(values, box, alpha, in_set, starts, near, tol, growth, at_l
 
 
 @compiled
-def left_out_blocks(rows, starts, near, near_rows, leverage, near_values, wanted, box, alpha, ridge, values, near_out):  # type: ignore[no-untyped-def]
+def left_out_blocks(rows, starts, near, near_rows, leverage, near_values, wanted, box, alpha, ridge, values, near_out):
     """Left-out values of the planes of class `near` on the whitened working set, for blocks up to SMALL_BLOCK.
 
     `near_rows` are sqrt(w_i) zeta_i of near rows, `near_values` (n_near, n_classes) their plane values; `near_out`
@@ -403,7 +407,15 @@ def left_out_blocks(rows, starts, near, near_rows, leverage, near_values, wanted
         zeta, block_alpha, block_box = rows[first:last], alpha[first:last], box[first:last]
         q = _products(zeta, zeta)
         left_out_near(
-            q, _products(zeta, near_rows), leverage, near_values[:, b], block_box, block_alpha, ridge, near_out[:, b]
+            q,
+            _products(zeta, near_rows),
+            leverage,
+            near_values[:, b],
+            block_box,
+            block_alpha,
+            ridge,
+            0.0,
+            near_out[:, b],
         )
         state = np.empty(last - first, dtype=q.dtype)
         for i in range(last - first):

@@ -1,4 +1,4 @@
-"""The state of the learner and its verbs: learn, decide.
+"""The learner: memberships, the choice of form, planes and the decision rule in one step.
 
 Training rows come sorted by class, either mapped (`rows`, with the bias column) or as the matrix of
 their inner products (`kernel`, without the bias).
@@ -106,7 +106,7 @@ def _distances_to_means(rows: Array, means: Array) -> Array:
         squared_norms[first : first + 4096] = np.einsum("ij,ij->i", tile, tile)
         products[first : first + 4096] = tile @ shifted.T
     mean_norms = np.einsum("ij,ij->i", means - centre, means - centre)
-    return _clean(squared_norms[:, None] - 2.0 * products + mean_norms, squared_norms, rows.dtype)
+    return _clean(squared_norms[:, None] - 2.0 * products + mean_norms, squared_norms[:, None] + mean_norms, rows.dtype)
 
 
 def _distances_from_kernel(kernel: Array, weights: Array, starts: Array) -> Array:
@@ -119,13 +119,14 @@ def _distances_from_kernel(kernel: Array, weights: Array, starts: Array) -> Arra
     products = kernel.astype(np.float64) @ average
     mean_norms = np.einsum("ik,ik->k", average, products)
     squared_norms = np.diag(kernel).astype(np.float64)
-    return _clean(squared_norms[:, None] - 2.0 * products + mean_norms, squared_norms, kernel.dtype)
+    return _clean(
+        squared_norms[:, None] - 2.0 * products + mean_norms, squared_norms[:, None] + mean_norms, kernel.dtype
+    )
 
 
-def _clean(distances: Array, squared_norms: Array, dtype: np.dtype) -> Array:
-    """Set distances that are nothing but rounding to zero: min-max rescaling would blow them up."""
-    rounding = 16.0 * np.finfo(dtype).eps * squared_norms.max(initial=1e-300)
-    distances[distances < rounding] = 0.0
+def _clean(distances: Array, sizes: Array, dtype: np.dtype) -> Array:
+    """Set distances that are nothing but the rounding of their terms to zero: rescaling would blow them up."""
+    distances[distances < 16.0 * np.finfo(dtype).eps * sizes] = 0.0
     return distances
 
 

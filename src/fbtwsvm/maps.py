@@ -36,7 +36,11 @@ def choose_map(
     n, n_features = rows.n, rows.X.shape[1]
     count = auto_components(n, rows.n_classes) if n_components == "auto" else int(n_components)
     width = gamma if gamma is not None else 1.0
+    if feature_map == "auto" and n_components != "auto":
+        feature_map = "nystroem"
     if feature_map == "auto":
+        if sp.issparse(rows.X) and n * 3 * n_features > _MOST_VALUES:
+            n_features = _WIDE + 1  # dense, the columns would not fit
         fits = rows.small and rows.n_classes**2 * n <= _MOST_VALUES
         feature_map = _automatic_map(kernel, n_features, fits)
     if feature_map == "exact":
@@ -72,6 +76,19 @@ def _automatic_map(kernel: str | Kernel, n_features: int, exact_fits: bool) -> s
     return "exact" if exact_fits else "nystroem"
 
 
+_NORMALISED = (ExactKernel, FourierFeatures, NystroemFeatures, SkewedChi2Sampler)
+
+
+def _goes_in_whole(rows: TrainingRows) -> bool:
+    """Whether a map is fitted on the rows as they were given, without a copy in sorted order."""
+    return not rows.small and rows.n == rows.X.shape[0]
+
+
+def _readable(transformer: Any, X: Any) -> Any:
+    """Rows as the transformer can read them: scikit-learn's sampler of the skewed chi2 kernel takes no sparse ones."""
+    return X.toarray() if isinstance(transformer, SkewedChi2Sampler) and sp.issparse(X) else X
+
+
 @dataclass
 class Mapping:
     """A fitted map with its scale: rows [scale z(x), 1] in one precision.
@@ -96,17 +113,14 @@ class Mapping:
         `y` are the labels of the given rows, for transformers that want them.
         """
         if transformer is not None:
-            # Large data goes in as it was given, without a copy; small data in its canonical order.
-            whole = not rows.small and rows.n == rows.X.shape[0]
-            transformer.fit(*((rows.X, y) if whole else (rows.X[rows.index], y[rows.index])))
+            whole = _goes_in_whole(rows)
+            given, labels = (rows.X, y) if whole else (rows.X[rows.index], y[rows.index])
+            transformer.fit(_readable(transformer, given), labels)
         mapping = cls(transformer, 1.0, rows.X.dtype)
-        if mapping.exact:  # in float32 the matrix would not be positive definite
-            precise = rows.X[rows.index].astype(np.float64)
-            mapped = cls(transformer, 1.0, precise.dtype).rows(precise)
-        else:
-            mapped = mapping.rows(rows.X, rows.index)
-        known = isinstance(transformer, ExactKernel | FourierFeatures | NystroemFeatures | SkewedChi2Sampler)
-        if not (known and is_normalised(kernel)):
+        if mapping.exact:  # in float32 the matrix would not be positive definite, nor its large coefficients exact
+            mapping.dtype = np.dtype(np.float64)
+        mapped = mapping.rows(rows.X, rows.index)
+        if not (isinstance(transformer, _NORMALISED) and is_normalised(getattr(transformer, "kernel", kernel))):
             plain = mapped[:, :-1]
             squares = np.diag(plain) if mapping.exact else np.einsum("ij,ij->i", plain, plain)
             mean = float(np.average(squares, weights=rows.weights))
@@ -120,8 +134,7 @@ class Mapping:
         marked = np.zeros(rows.n, dtype=bool)
         indices = getattr(self.transformer, "landmark_indices_", None)
         if indices is not None:
-            whole = not rows.small and rows.n == rows.X.shape[0]
-            marked[rows.source[indices] if whole else indices] = True
+            marked[rows.source[indices] if _goes_in_whole(rows) else indices] = True
         return marked
 
     def rows(self, X: Any, index: Array | None = None) -> Array:
@@ -138,5 +151,6 @@ class Mapping:
         return out
 
     def _transform(self, X: Any) -> Array:
-        mapped = X if self.transformer is None else self.transformer.transform(X)
+        X = X.astype(self.dtype, copy=False)
+        mapped = X if self.transformer is None else self.transformer.transform(_readable(self.transformer, X))
         return mapped.toarray() if sp.issparse(mapped) else np.asarray(mapped)

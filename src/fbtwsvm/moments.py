@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from .kernels import Array
 
@@ -36,8 +36,11 @@ def class_means(rows: Array, weights: Array, starts: Array) -> Array:
     """Weighted mean of every class; rows sorted by class, blocks from `starts`."""
     means = np.empty((len(starts) - 1, rows.shape[1]))
     for k, (first, last) in enumerate(pairwise(starts)):
-        block_weights = weights[first:last].astype(rows.dtype)
-        means[k] = (block_weights @ rows[first:last]).astype(np.float64) / weights[first:last].sum()
+        total = np.zeros(rows.shape[1])
+        for start in range(first, last, _TILE):
+            tile = slice(start, min(start + _TILE, last))
+            total += weights[tile].astype(rows.dtype) @ rows[tile]
+        means[k] = total / weights[first:last].sum()
     return means
 
 
@@ -51,7 +54,13 @@ class Whitener:
     def __init__(self, gram: Array, reg: float, dtype: np.dtype) -> None:
         gram[np.diag_indices_from(gram)] += reg
         # The transpose of a symmetric matrix is itself, in the order that LAPACK can overwrite.
-        self.factor = cholesky(gram.T, lower=True, overwrite_a=True, check_finite=False).astype(dtype)
+        try:
+            self.factor = cholesky(gram.T, lower=True, overwrite_a=True, check_finite=False).astype(dtype)
+        except LinAlgError as error:
+            raise ValueError(
+                f"The Gram matrix of a class is not positive definite: reg={reg:g} is below the rounding of {dtype} "
+                "rows. Raise reg, or pass float64."
+            ) from error
 
     def rows(self, rows: Array) -> Array:
         """Return zeta_i = L^-1 h_i for each row, contiguous; `rows` may be overwritten."""

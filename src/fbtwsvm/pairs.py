@@ -11,7 +11,7 @@ MIN_SLOPE = 0.05  # a pair that left-out rows say is no better than chance keeps
 
 
 @compiled
-def pair_margin(near_first, near_second, offset, slope):  # type: ignore[no-untyped-def]
+def pair_margin(near_first, near_second, offset, slope):
     """Signed margin of a pair from its two plane values: positive means the second class.
 
     slope (log|h.u_ab| - log|h.u_ba| - offset); zero, so the first class, when both values vanish.
@@ -23,7 +23,7 @@ def pair_margin(near_first, near_second, offset, slope):  # type: ignore[no-unty
 
 
 @compiled
-def walk_planes(rows, planes, offsets, slopes):  # type: ignore[no-untyped-def]
+def walk_planes(rows, planes, offsets, slopes):
     """King of the hill over the classes in order: 2 (n_classes - 1) plane values a row.
 
     The challenger is the outer loop, so that its planes stay in the cache for all rows.
@@ -44,7 +44,7 @@ def walk_planes(rows, planes, offsets, slopes):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def pair_margins(values, offsets, slopes):  # type: ignore[no-untyped-def]
+def pair_margins(values, offsets, slopes):
     """Turn plane values (n, K, K) into margins in place: [i, a, b] > 0 means b beats a on row i."""
     n_classes = values.shape[1]
     for i in range(values.shape[0]):
@@ -57,7 +57,7 @@ def pair_margins(values, offsets, slopes):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def walk_margins(margins):  # type: ignore[no-untyped-def]
+def walk_margins(margins):
     """King of the hill on margins that are already there."""
     king = np.zeros(margins.shape[0], dtype=np.int64)
     for i in range(margins.shape[0]):
@@ -68,7 +68,7 @@ def walk_margins(margins):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def vote_scores(margins):  # type: ignore[no-untyped-def]
+def vote_scores(margins):
     """Pairs won by each class, plus less than a third of a vote for how clearly (ties count for the first)."""
     n, n_classes = margins.shape[0], margins.shape[1]
     scores = np.zeros((n, n_classes))
@@ -86,7 +86,7 @@ def vote_scores(margins):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def couple(margins):  # type: ignore[no-untyped-def]
+def couple(margins):
     """Class probabilities from pairwise ones (Wu, Lin and Weng 2004, second method).
 
     r_ab = 1 / (1 + exp(margin_ab)); minimises sum (r_ba p_a - r_ab p_b)^2 on the simplex by the
@@ -137,7 +137,7 @@ def couple(margins):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def fit_offset(ratio, second, weight, start_slope, strength):  # type: ignore[no-untyped-def]
+def fit_offset(ratio, second, weight, start_slope, strength):
     """Logistic fit of P(second class) = 1 / (1 + exp(-(slope ratio - shift))); returns (offset, slope).
 
     Newton's method on the log loss with a ridge of `strength` that draws the slope to `start_slope` and the
@@ -181,7 +181,7 @@ def fit_offset(ratio, second, weight, start_slope, strength):  # type: ignore[no
 
 
 @compiled
-def pooled_slope(near, far, owner, sampled, weights, start_slope, strength):  # type: ignore[no-untyped-def]
+def pooled_slope(near, far, owner, sampled, weights, start_slope, strength):
     """Slope that all pairs share: least log loss of "own class beats class k" over left-out rows."""
     slope = start_slope
     for _ in range(50):
@@ -202,7 +202,7 @@ def pooled_slope(near, far, owner, sampled, weights, start_slope, strength):  # 
 
 
 @compiled
-def fit_offsets(near, far, starts, sampled, weights, start_slope, strength):  # type: ignore[no-untyped-def]
+def fit_offsets(near, far, starts, sampled, weights, start_slope, strength):
     """Offset and slope of every pair a < b from left-out values; the upper triangles are filled.
 
     A pair of which one class has no row to judge by keeps the plain rule.
@@ -233,7 +233,7 @@ def fit_offsets(near, far, starts, sampled, weights, start_slope, strength):  # 
 
 
 @compiled
-def left_out_margins(near, far, starts, offsets, slopes):  # type: ignore[no-untyped-def]
+def left_out_margins(near, far, starts, offsets, slopes):
     """Margin (n, n_classes) by which each class beats a row's own class, from left-out values; 0 for itself."""
     n_classes = starts.shape[0] - 1
     margins = np.zeros((near.shape[0], n_classes))

@@ -70,6 +70,9 @@ class Problem:
 
     def each(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
         """Map `function` over classes with threads, one BLAS thread each: the same result for every n_jobs."""
+        items = list(items)
+        if len(items) == 1:  # nothing to run side by side: the threads are BLAS's
+            return [function(items[0])]
         with threadpool_limits(limits=1, user_api="blas"):
             run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
             results: list[Out] = run(delayed(function)(item) for item in items)
@@ -84,7 +87,6 @@ class Solution:
     alpha      (n, n_classes): dual of row i in the plane near that class
     gaps       (n_classes, n_classes): duality gap over the primal at u = 0
     sweeps     (n_classes, n_classes)
-    bounds     (n_classes, n_classes, 2): largest and smallest projected gradient on the way
     near, far  (n, n_classes): left-out values h_i.u of row i in the plane near its own class that pushes
                class k, and in the plane near class k that pushes its own; only `sampled` rows are filled
     """
@@ -93,7 +95,6 @@ class Solution:
     alpha: Array
     gaps: Array
     sweeps: Array
-    bounds: Array
     near: Array
     far: Array
 
@@ -106,7 +107,6 @@ class Solution:
             alpha=np.zeros((n, k)),
             gaps=np.zeros((k, k)),
             sweeps=np.zeros((k, k), dtype=np.int64),
-            bounds=np.zeros((k, k, 2)),
             near=np.zeros((n, k)),
             far=np.zeros((n, k)),
         )
@@ -132,9 +132,11 @@ def solve_kernel(kernel: Array, problem: Problem, rows: Array | None = None) -> 
         whitened = near_rows.T @ inverse_factor.T
         crossed = whitened @ inverse_factor
         alpha, box = np.zeros(len(kernel)), np.ascontiguousarray(problem.box[:, a])
-        pulls, near_out, push_out, sweeps, gaps, bounds = kernels.solve_kernel_blocks(
+        # Q is a difference of near equals divided by reg: what rounding leaves in it.
+        noise = 100.0 * np.finfo(np.float64).eps * len(factor) * float(np.abs(np.diag(kernel)).max()) / reg
+        pulls, near_out, push_out, sweeps, gaps = kernels.solve_kernel_blocks(
             kernel, whitened, crossed, leverage, root, problem.starts, a, reg,
-            problem.sampled, box, alpha, _ridge(kernel.dtype), problem.tol, problem.max_iter, a,
+            problem.sampled, box, alpha, _ridge(kernel.dtype), noise, problem.tol, problem.max_iter, a,
         )  # fmt: skip
         solution.alpha[:, a] = alpha
         for b in problem.large_blocks(problem.starts):
@@ -144,11 +146,11 @@ def solve_kernel(kernel: Array, problem: Problem, rows: Array | None = None) -> 
                 cross = crossed[far][used]
                 q = (kernel[far][:, far][np.ix_(used, used)] - whitened[far][used] @ whitened[far][used].T) / reg
                 near_out[:, b], push_out[far][used] = left_out_large(
-                    q, cross, leverage, near_out[:, b], push_out[far][used], box[far][used], alpha[far][used]
+                    q, cross, leverage, near_out[:, b], push_out[far][used], box[far][used], alpha[far][used], noise
                 )
         solution.near[own] = near_out
         solution.far[:, a] = push_out
-        solution.sweeps[a], solution.gaps[a], solution.bounds[a] = sweeps, gaps, bounds
+        solution.sweeps[a], solution.gaps[a] = sweeps, gaps
         near_coefficients[a] = pulls * root / reg
 
     near_coefficients: dict[int, Array] = {}
@@ -187,20 +189,22 @@ def solve_features(rows: Array, means: Array, problem: Problem) -> Solution:
         pending = states
         for _ in range(_MAX_ROUNDS):
             values = _plane_values(rows, problem, pending)
-            # The first round only ranks rows by a least-squares guess: nothing is solved yet.
             running = problem.each(lambda item: item[0].advance(item[1]), zip(pending, values.T, strict=True))
             pending = [state for state, more in zip(pending, running, strict=True) if more]
             if not pending:
                 break
+        else:  # out of rounds: certify what there is
+            for state, column in zip(pending, _plane_values(rows, problem, pending).T, strict=True):
+                state.certify(column)
         problem.each(lambda state: state.store(solution), states)
         problem.say(f"planes of {group.stop} of {problem.n_classes} classes solved")
     return solution
 
 
 def _classes_at_once(n: int, n_columns: int, n_classes: int) -> int:
-    """How many classes may hold a factor and a working set at a time: a sixth of the rows' memory."""
-    one_class = n_columns * (n_columns + 3000)
-    return max(1, min(n_classes, n * n_columns // (6 * one_class)))
+    """How many classes may hold a factor and a working set at a time: a sixth of the rows' memory, or 32 MB."""
+    one_class = n_columns * (n_columns + min(n, 3000))
+    return max(1, min(n_classes, max(n * n_columns // 6, 8_000_000) // one_class))
 
 
 def _plane_values(rows: Array, problem: Problem, states: list[_NearPlanes]) -> Array:
@@ -227,7 +231,6 @@ class _NearPlanes:
         self.whitened = np.empty((0, rows.shape[1]), dtype=rows.dtype)
         self.sweeps = np.zeros(problem.n_classes, dtype=np.int64)
         self.gaps = np.full(problem.n_classes, np.inf)
-        self.bounds = np.zeros((problem.n_classes, 2))
         self.inner_tol = 0.5 * problem.tol
         self.values = np.empty(0)
         # A first guess that costs one solve: u = -G^-1 m_b, scaled to -1 at the mean m_b of class b.
@@ -236,15 +239,12 @@ class _NearPlanes:
 
     def advance(self, values: Array) -> bool:
         """Take the worst violators in, solve on the working set; False when every gap is within tol."""
-        problem, first_round = self.problem, len(self.members) == 0
-        self.values = values
-        gaps, joined = kernels.select_violators(
-            values, self.box, self.alpha, self.in_set, problem.starts, self.near,
-            -1.0 if first_round else problem.tol, _GROWTH, _FIRST_SET,
-        )  # fmt: skip
+        problem, first_round, before = self.problem, len(self.members) == 0, self.gaps.max()
+        # The first values are those of a least-squares guess: they rank rows and certify nothing.
+        joined = self.certify(values, -1.0 if first_round else problem.tol, _GROWTH, _FIRST_SET)
         if not first_round:
-            stalled = not joined.any() and gaps.max() > 0.99 * self.gaps.max()  # rounding lets nothing move
-            self.gaps = gaps
+            gaps = self.gaps
+            stalled = not joined.any() and gaps.max() > 0.99 * before  # rounding lets nothing move
             if stalled or ((gaps <= problem.tol) | (self.sweeps >= problem.max_iter)).all():
                 return False
             if joined.any():
@@ -256,16 +256,22 @@ class _NearPlanes:
         starts = np.searchsorted(self.members, problem.starts)
         alpha = self.alpha[self.members]
         pulls = np.zeros((problem.n_classes, self.rows.shape[1]), dtype=self.rows.dtype)
-        sweeps, bounds = kernels.solve_row_blocks(
+        sweeps = kernels.solve_row_blocks(
             self.whitened, starts, self.near, self.scales, self.box[self.members], alpha, pulls,
             self.inner_tol, np.maximum(problem.max_iter - self.sweeps, 0), self.near,
         )  # fmt: skip
         self.alpha[self.members] = alpha
         self.sweeps += sweeps
-        self.bounds[:, 0] = np.maximum(self.bounds[:, 0], bounds[:, 0])
-        self.bounds[:, 1] = np.minimum(self.bounds[:, 1], bounds[:, 1])
         self.planes = self.whitener.planes(pulls)
         return True
+
+    def certify(self, values: Array, tol: float = 0.0, growth: float = 0.0, at_least: int = 0) -> Array:
+        """Set values and gaps, let violators join the working set; return how many of each class joined."""
+        self.values = values
+        self.gaps, joined = kernels.select_violators(
+            values, self.box, self.alpha, self.in_set, self.problem.starts, self.near, tol, growth, at_least
+        )
+        return np.asarray(joined)
 
     def _whiten_joined(self) -> None:
         """Whiten the rows that joined and merge them in, keeping the working set sorted by class."""
@@ -287,7 +293,7 @@ class _NearPlanes:
         planes[a] = 0.0
         solution.planes[a] = planes
         solution.alpha[:, a] = self.alpha
-        solution.gaps[a], solution.sweeps[a], solution.bounds[a] = self.gaps, self.sweeps, self.bounds
+        solution.gaps[a], solution.sweeps[a] = self.gaps, self.sweeps
         solution.gaps[a, a] = 0.0
         own = np.arange(problem.starts[a], problem.starts[a + 1])
         own = own[problem.sampled[own]]
@@ -335,19 +341,38 @@ def _factor(system: Array) -> Array:
         factor: Array = cholesky(system, lower=True, check_finite=False)
     except LinAlgError as error:
         raise ValueError(
-            "The kernel matrix is not positive semi-definite. A kernel given as a function must be symmetric and "
-            "positive semi-definite; otherwise raise reg."
+            "The kernel matrix is not positive semi-definite: raise reg. A kernel that is a function must be symmetric "
+            "and positive semi-definite."
         ) from error
     return factor
 
 
+def _definite_factor(system: Array) -> Array:
+    """Cholesky factor for points that may depend on each other: the ridge grows until there is one."""
+    for ridge in (0.0, 1e-6, 1e-4, 1e-2):
+        try:
+            ridged = system + ridge * np.diag(system).max() * np.eye(len(system))
+            factor: Array = cholesky(ridged, lower=True, check_finite=False)
+        except LinAlgError:
+            continue
+        return factor
+    return _factor(system)  # raises
+
+
 def _ridge(dtype: np.dtype) -> float:
     """Return what keeps the system of the free points definite, relative to its largest diagonal entry."""
-    return max(1e-10, 100.0 * float(np.finfo(dtype).eps))
+    return max(1e-8, 100.0 * float(np.finfo(dtype).eps))
 
 
 def left_out_large(
-    q: Array, cross: Array, leverage: Array, near_values: Array, push_values: Array, box: Array, alpha: Array
+    q: Array,
+    cross: Array,
+    leverage: Array,
+    near_values: Array,
+    push_values: Array,
+    box: Array,
+    alpha: Array,
+    noise: float = 0.0,
 ) -> tuple[Array, Array]:
     """Left-out values of a plane with many pushed rows, where one row more or less moves no other to the margin.
 
@@ -362,8 +387,8 @@ def left_out_large(
     free = np.flatnonzero((alpha > 1e-9 * box) & (alpha < (1.0 - 1e-9) * box))
     if len(free):
         system = q[np.ix_(free, free)].astype(np.float64)
-        system[np.diag_indices_from(system)] += _ridge(q.dtype) * np.diag(system).max()
-        factor = _factor(system)
+        system[np.diag_indices_from(system)] += _ridge(q.dtype) * np.diag(system).max() + noise
+        factor = _definite_factor(system)
         projected -= (solve_triangular(factor, cross[free], lower=True, check_finite=False) ** 2).sum(axis=0)
         span -= (solve_triangular(factor, q[free], lower=True, check_finite=False) ** 2).sum(axis=0)
         inverse = solve_triangular(factor, np.eye(len(free)), lower=True, check_finite=False)

@@ -34,7 +34,7 @@ SKEW = 1.0  # the c of the skewed kernels, as in scikit-learn's SkewedChi2Sample
 def similarity(kernel: str | Kernel, gamma: float) -> Kernel:
     """Return k(X, Y) -> matrix for a kernel's name, or the callable itself."""
     if callable(kernel):
-        return kernel
+        return lambda X, Y: _checked(kernel, X, Y)
     named: dict[str, Kernel] = {
         "linear": lambda X, Y: np.asarray(safe_sparse_dot(X, Y.T, dense_output=True)),
         "rbf": lambda X, Y: _rbf(X, Y, gamma),
@@ -45,6 +45,20 @@ def similarity(kernel: str | Kernel, gamma: float) -> Kernel:
         "skewed_intersection": lambda X, Y: np.exp(-0.5 * manhattan_distances(log_skewed(X), log_skewed(Y))),
     }
     return named[kernel]
+
+
+def _checked(kernel: Kernel, X: Any, Y: Any) -> Array:
+    """Call a kernel that was given as a function, and check what it returns."""
+    result: Any = kernel(X, Y)
+    matrix: Array = result.toarray() if sp.issparse(result) else np.asarray(result)
+    if matrix.shape != (X.shape[0], Y.shape[0]):
+        raise ValueError(
+            f"The kernel function returned shape {matrix.shape} for {X.shape[0]} and {Y.shape[0]} rows: it must return "
+            "the matrix of similarities of all rows of its first argument with all rows of its second."
+        )
+    if not np.isfinite(matrix).all():
+        raise ValueError("The kernel function returned NaN or infinity.")
+    return matrix
 
 
 def is_normalised(kernel: str | Kernel) -> bool:
@@ -71,12 +85,12 @@ def gamma_scale(X: Any, kernel: str | Kernel = "rbf", weights: Array | None = No
     if weights is None:
         weights = np.ones(X.shape[0])
     share = weights / (weights.sum() * X.shape[1])
-    mean = float((share @ X).sum())
+    tiles = [slice(i, i + _TILE) for i in range(0, X.shape[0], _TILE)]
+    mean = sum(float(share[t] @ np.asarray(X[t].sum(axis=1, dtype=np.float64)).reshape(-1)) for t in tiles)
     if sp.issparse(X):
         variance = float((share @ X.multiply(X)).sum()) - mean**2
         rounding = 1e-13 * mean**2
     else:
-        tiles = (slice(i, i + _TILE) for i in range(0, X.shape[0], _TILE))
         variance = sum(float(share[t] @ ((X[t] - mean) ** 2).sum(axis=1)) for t in tiles)
         rounding = (4.0 * float(np.finfo(X.dtype).eps) * mean) ** 2
     if variance <= rounding:  # what rounding leaves of constant data is not a scale
