@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -23,6 +23,7 @@ from .machine import Machine, Settings, judged_rows, learn
 from .maps import Mapping, choose_map
 from .rows import TrainingRows, arrange
 from .similarity import KERNELS, USES_GAMMA, Kernel, check_domain, gamma_scale
+from .targets import class_factors, per_class, present_classes
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
@@ -302,14 +303,14 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         self._check_domain(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self.classes_, labels = _present_classes(y, weights)
+        self.classes_, labels = present_classes(y, weights)
         n_classes = len(self.classes_)
-        weights = weights * self._class_factors(labels, weights)
+        weights = weights * class_factors(self.class_weight, self.classes_, labels, weights)
         rows = arrange(X, labels, weights, n_classes)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings = Settings(
-            box=self._per_class("C", n_classes),
-            reg=self._per_class("reg", n_classes),
+            box=per_class("C", self.C, n_classes),
+            reg=per_class("reg", self.reg, n_classes),
             mu=self.mu,
             membership=self.membership,
             decision=self.decision,
@@ -369,40 +370,6 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
                 stacklevel=4,
             )
 
-    def _class_factors(self, labels: Array, weights: Array) -> Array:
-        """Return what class_weight multiplies each row's weight by."""
-        present = weights > 0
-        chosen = self.class_weight
-        if chosen is None:
-            return np.ones(len(labels))
-        if chosen == "balanced":
-            counts = np.bincount(labels[present], weights=weights[present])
-            factors = counts.sum() / (len(counts) * counts)
-        else:
-            factors = compute_class_weight(chosen, classes=self.classes_, y=self.classes_[labels[present]])
-        if not ((factors > 0) & np.isfinite(factors)).all():
-            raise ValueError("class_weight must be positive and finite: leave rows of an unwanted class out instead.")
-        result: Array = factors[labels]
-        return result
-
-    def _per_class(self, name: str, n_classes: int) -> Array:
-        """C or reg as one value per near class."""
-        value = getattr(self, name)
-        if isinstance(value, Real):
-            return np.full(n_classes, float(value))
-        try:
-            values = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name}={value!r}: give a positive number, or for two classes a pair of them.") from error
-        if values.shape != (2,) or n_classes != 2:
-            raise ValueError(
-                f"{name}={value!r}: a pair is for two classes (the first value for the plane near classes_[0]); this "
-                f"y has {n_classes} classes. Give one number."
-            )
-        if not (np.isfinite(values).all() and (values > 0).all()):
-            raise ValueError(f"{name}={value!r}: both values must be positive and finite.")
-        return values
-
     def _rule(self) -> Decision:
         check_is_fitted(self)
         return self._decision
@@ -427,19 +394,3 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self.kernel in ("chi2", "intersection")
         return tags
-
-
-def _present_classes(y: Array, weights: Array) -> tuple[Array, Array]:
-    """Sorted classes of the rows with weight, and each row's index among them (0 for absent rows)."""
-    present = weights > 0
-    if not present.any():
-        raise ValueError("Every sample_weight is zero: there is no row to learn from.")
-    classes, found = np.unique(y[present], return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"The data holds one class only ({classes[0]!r}): fit needs two classes or more"
-            + (" among the rows with a positive weight." if not present.all() else ".")
-        )
-    labels = np.zeros(len(y), dtype=np.int64)
-    labels[present] = found
-    return classes, labels

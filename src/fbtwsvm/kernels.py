@@ -1,8 +1,8 @@
-"""The compiled loops: arrays in, arrays out, no Python objects.
+"""The compiled loops of the solver: arrays in, arrays out, no Python objects.
 
-Every function releases the GIL, so that threads over classes really run side by side.  The
-fast-math flags allow sums to be reordered and multiply-adds to be fused, and nothing else: NaN
-and infinity keep their rules.
+Every function releases the GIL, so that threads over classes really run side by side.  The fast-math flags allow sums
+to be reordered and multiply-adds to be fused, and nothing else: NaN and infinity keep their rules.  All loops that call
+each other live in this one file, because numba's cache on disk does not notice a change in another.
 """
 
 from __future__ import annotations
