@@ -1,9 +1,9 @@
 """gamma="auto": a short climb on a ladder of widths, judged by log loss on rows the planes did not see.
 
-Small data: every row is judged by planes trained without it (see `kernels.left_out_near`).  Large data: at most
-2,000 of the first two thirds of each class, in the order given, judge by the last third, and the other way
-round.  Rows that lie side by side are often of one person, hour or batch; a contiguous part is as new to the
-planes as tomorrow's rows will be, a random one is not.
+Small data: every row is judged by planes trained without it (see `kernels.left_out_near`).  Large data: planes of about
+2,000 rows from the first two thirds of each class, in the order given, are judged by the last third, and the other way
+round.  Rows that lie side by side are often of one person, hour or batch; a contiguous part is as new to the planes as
+tomorrow's rows will be, a random one is not.
 """
 
 from __future__ import annotations

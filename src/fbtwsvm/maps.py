@@ -24,7 +24,7 @@ _WIDE = 4000  # columns up to which a linear or additive map is used as it is
 def auto_components(n: int, n_classes: int) -> int:
     """Choose the number of features from that of the rows: 10 sqrt(n), within bounds of time and memory."""
     most = min(_MOST_COMPONENTS, _MOST_VALUES // max(n, 1), _MOST_VALUES // n_classes**2)
-    return min(n, max(50, min(int(10 * np.sqrt(n)), most)))
+    return max(50, min(int(10 * np.sqrt(n)), most))
 
 
 def choose_map(
@@ -46,12 +46,8 @@ def choose_map(
     if feature_map == "exact":
         return ExactKernel(kernel=kernel, gamma=width)
     if feature_map == "nystroem":
-        return NystroemFeatures(
-            kernel=kernel,
-            gamma=width,
-            n_components=count,
-            random_state=seed,
-        )
+        count = min(count, n) if n_components == "auto" else count
+        return NystroemFeatures(kernel=kernel, gamma=width, n_components=count, random_state=seed)
     if feature_map == "orthogonal" and kernel != "rbf":
         raise ValueError(f"feature_map='orthogonal' exists for kernel='rbf' only, got kernel={kernel!r}. Use 'auto'.")
     if kernel in ("rbf", "laplacian", "skewed_intersection"):
