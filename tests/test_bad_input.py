@@ -37,6 +37,7 @@ Y = np.arange(30) % 2
         ({"n_components": 31}, "more than the 30 distinct rows"),
         ({"tol": 0}, "tol"),
         ({"max_iter": 0}, "max_iter"),
+        ({"n_jobs": 0}, "n_jobs"),
         ({"n_components": 31, "feature_map": "nystroem"}, "more than the 30 distinct rows"),
         ({"kernel": "linear", "feature_map": "fourier"}, "Use feature_map='auto'"),
         ({"kernel": "laplacian", "feature_map": "orthogonal"}, "kernel='rbf' only"),
@@ -47,6 +48,12 @@ Y = np.arange(30) % 2
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         FBTWSVM(**parameters).fit(X, Y)
+
+
+def test_exact_kernel_refuses_what_does_not_fit():
+    rows = np.random.default_rng(0).normal(size=(12_500, 2))
+    with pytest.raises(ValueError, match="Use feature_map='nystroem'"):
+        FBTWSVM(feature_map="exact").fit(rows, np.arange(12_500) % 2)
 
 
 def test_pair_of_boxes_with_three_classes():

@@ -53,6 +53,17 @@ def test_every_kernel_learns_many_rows(kernel):
     assert model.score(X[2300:], y[2300:]) > 0.8
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_exact_kernel_on_large_data(kernel):
+    """Above the small size rows are only sorted by class, and the kernel's columns with them."""
+    X, y = make_moons(2600, noise=0.2, random_state=0)
+    model = FBTWSVM(kernel=kernel, feature_map="exact", gamma=2.0).fit(X[:2200], y[:2200])
+    landmarks = FBTWSVM(kernel=kernel, feature_map="nystroem", n_components=400, gamma=2.0, random_state=0)
+    landmarks.fit(X[:2200], y[:2200])
+    assert model.n_components_ == 2200
+    assert (model.predict(X[2200:]) == landmarks.predict(X[2200:])).mean() > 0.97
+
+
 @pytest.mark.parametrize(
     "labels", [["b", "a", "c"], [-5, 7, 0], [2.0, 1.0, 3.0], [True, False], np.array(["x", "y"], dtype=object)]
 )

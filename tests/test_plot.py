@@ -1,8 +1,12 @@
 """Pictures show what they claim to show."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_moons
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from fbtwsvm import FBTWSVM, plot
 
@@ -42,3 +46,16 @@ def test_bad_pictures():
         plot.planes(model, X[:50], Y[:50])
     with pytest.raises(ValueError, match="two of the classes"):
         plot.planes(model, X, Y, pair=(0, 7))
+    with pytest.raises(ValueError, match="y has 3"):
+        plot.decision_regions(model, X, Y[:3])
+    with pytest.raises(TypeError, match="last step"):
+        plot.planes(make_pipeline(StandardScaler(), FBTWSVM()).fit(X, Y), X, Y)
+
+
+def test_frames_and_other_classifiers(recwarn):
+    frame = pd.DataFrame(X, columns=["height", "width"])
+    model = FBTWSVM().fit(frame, Y)
+    for ax in (plot.decision_regions(model, frame, Y, resolution=20), plot.planes(model, frame, Y, resolution=20)):
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("height", "width")
+    plot.decision_regions(SVC().fit(X, Y), X, Y, resolution=20)
+    assert not [w for w in recwarn if "feature names" in str(w.message)]

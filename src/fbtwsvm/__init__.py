@@ -1,4 +1,4 @@
-"""Kernel classifiers that update, forget and fit in bounded memory.
+"""Fuzzy bounded twin support vector machines with the scikit-learn API.
 
 Names are loaded when they are first used, so that importing the package costs next to nothing.
 """

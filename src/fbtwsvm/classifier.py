@@ -39,6 +39,10 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
     with h = [z(x), 1] the mapped row, w the row's weight and s its fuzzy membership, and comes with a duality gap.
 
+    As for every kernel machine, columns of unequal scale should be brought to one scale first:
+    ``make_pipeline(StandardScaler(), FBTWSVM())``.  Most of the time of a default fit goes into choosing gamma; a
+    number or "scale" is the quick setting.
+
     Parameters
     ----------
     kernel : {"rbf", "linear", "laplacian", "chi2", "intersection", "skewed_chi2", "skewed_intersection"} or callable, \
@@ -55,8 +59,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         4,000 of them), the exact kernel up to 2,000 distinct rows, Nystroem landmarks beyond that and wherever
         `n_components` is a number.  Any scikit-learn transformer works; `kernel` and `gamma` then have no say.
     n_components : int or "auto", default="auto"
-        Features of the Nystroem and Fourier maps; "auto" is 10 sqrt(n_samples), at most 2,000 and less where the mapped
-        rows or all planes would exceed a quarter of a billion numbers.
+        Features of the Nystroem and Fourier maps; "auto" is 10 sqrt(n_samples), at least 50, at most 2,000, and less
+        where the mapped rows or all planes would exceed a quarter of a billion numbers.
     C : float or pair of floats, default=1.0
         Box of the dual variables: the price of a row that comes too near to the other class's plane.  A pair, for two
         classes, gives the plane near `classes_[0]` first.
@@ -155,7 +159,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "tol": [_POSITIVE],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -203,9 +207,10 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training rows.  float32 stays float32, everything else becomes float64.
+            Training rows.  float32 stays float32 (but the exact kernel of small data works in float64), everything else
+            becomes float64.
         y : array-like of shape (n_samples,)
-            Labels of any kind, two classes or more.
+            Labels of one kind (strings, numbers, booleans), two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 is the row twice, a weight of 0 an absent row.
 
@@ -320,11 +325,14 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             say=self._say,
         )
+        # Once before the ladder, so that a map that cannot be is refused before any time is spent.
+        choose_map(self.kernel, self.feature_map, self.n_components, None, rows, seed)
         self.gamma_ = self._choose_gamma(rows, settings, seed)
         transformer = choose_map(self.kernel, self.feature_map, self.n_components, self.gamma_, rows, seed)
+        self._say(f"mapping {rows.n} {'distinct ' if rows.small else ''}rows")
         self._mapping, mapped = Mapping.fit(transformer, rows, y, self.kernel)
         self.n_components_ = mapped.shape[1] - (0 if self._mapping.exact else 1)
-        self._say(f"{rows.n} rows, {n_classes} classes, {self.n_components_} features")
+        self._say(f"solving the planes of {n_classes} classes on {self.n_components_} features")
         limit = rows.n if rows.small else 512
         judged = judged_rows(rows.starts, self._mapping.landmarks(rows), seed, limit)
         machine = learn(settings, mapped, rows.starts, rows.weights, judged, exact=self._mapping.exact)

@@ -222,11 +222,7 @@ class NystroemFeatures(_Map):
         X = self._start(X)
         n = X.shape[0]
         count = min(_DEFAULT_COMPONENTS, n) if self.n_components == "auto" else int(self.n_components)
-        if count > n:
-            raise ValueError(
-                f"n_components={count} is more than the {n} distinct rows that landmarks can be chosen from: "
-                f"use at most {n}, or Fourier features."
-            )
+        check_landmarks(count, n)
         random = check_random_state(self.random_state)
         kernel = similarity(self.kernel, self.gamma_)
         self.landmark_indices_ = None
@@ -253,6 +249,15 @@ class NystroemFeatures(_Map):
         seen = similarity(self.kernel, self.gamma_)(X, self.landmarks_.astype(X.dtype, copy=False))
         mapped: Array = np.asarray(seen, dtype=X.dtype) @ self.normalisation_.astype(X.dtype, copy=False)
         return mapped
+
+
+def check_landmarks(count: int, n: int) -> None:
+    """Refuse more landmarks than rows."""
+    if count > n:
+        raise ValueError(
+            f"n_components={count} is more than the {n} distinct rows that landmarks can be chosen from: "
+            f"use at most {n}, or Fourier features."
+        )
 
 
 def _jittered_factor(between: Array, jitter: float) -> Array:

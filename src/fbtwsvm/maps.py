@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler
 
-from .features import AdditiveIntersectionFeatures, ExactKernel, FourierFeatures, NystroemFeatures
+from .features import AdditiveIntersectionFeatures, ExactKernel, FourierFeatures, NystroemFeatures, check_landmarks
 from .kernels import Array
 from .rows import TrainingRows
 from .similarity import SKEW, Kernel, is_normalised
@@ -18,6 +18,7 @@ from .similarity import SKEW, Kernel, is_normalised
 _TILE = 4096  # rows mapped at a time
 _MOST_COMPONENTS = 2000
 _MOST_VALUES = 250_000_000  # numbers in the mapped rows, or in all planes: 1 GB in float32
+_MOST_EXACT_ROWS = 12_000
 _WIDE = 4000  # columns up to which a linear or additive map is used as it is
 
 
@@ -44,9 +45,15 @@ def choose_map(
         fits = rows.small and rows.n_classes**2 * n <= _MOST_VALUES
         feature_map = _automatic_map(kernel, n_features, fits)
     if feature_map == "exact":
+        if n > _MOST_EXACT_ROWS:
+            raise ValueError(
+                f"feature_map='exact' needs {n}^2 similarities ({8e-9 * n * n:.0f} GB) several times over; it takes "
+                f"at most {_MOST_EXACT_ROWS} rows. Use feature_map='nystroem'."
+            )
         return ExactKernel(kernel=kernel, gamma=width)
     if feature_map == "nystroem":
         count = min(count, n) if n_components == "auto" else count
+        check_landmarks(count, n)
         return NystroemFeatures(kernel=kernel, gamma=width, n_components=count, random_state=seed)
     if feature_map == "orthogonal" and kernel != "rbf":
         raise ValueError(f"feature_map='orthogonal' exists for kernel='rbf' only, got kernel={kernel!r}. Use 'auto'.")
@@ -75,9 +82,12 @@ def _automatic_map(kernel: str | Kernel, n_features: int, exact_fits: bool) -> s
 _NORMALISED = (ExactKernel, FourierFeatures, NystroemFeatures, SkewedChi2Sampler)
 
 
-def _goes_in_whole(rows: TrainingRows) -> bool:
-    """Whether a map is fitted on the rows as they were given, without a copy in sorted order."""
-    return not rows.small and rows.n == rows.X.shape[0]
+def _goes_in_whole(transformer: Any, rows: TrainingRows) -> bool:
+    """Whether a map is fitted on the rows as they were given, without a copy in sorted order.
+
+    The exact kernel is not: its columns are the training rows, in the order that the planes know them by.
+    """
+    return not isinstance(transformer, ExactKernel) and not rows.small and rows.n == rows.X.shape[0]
 
 
 def _readable(transformer: Any, X: Any) -> Any:
@@ -109,7 +119,7 @@ class Mapping:
         `y` are the labels of the given rows, for transformers that want them.
         """
         if transformer is not None:
-            whole = _goes_in_whole(rows)
+            whole = _goes_in_whole(transformer, rows)
             given, labels = (rows.X, y) if whole else (rows.X[rows.index], y[rows.index])
             transformer.fit(_readable(transformer, given), labels)
         mapping = cls(transformer, 1.0, rows.X.dtype)
@@ -130,7 +140,7 @@ class Mapping:
         marked = np.zeros(rows.n, dtype=bool)
         indices = getattr(self.transformer, "landmark_indices_", None)
         if indices is not None:
-            marked[rows.source[indices] if _goes_in_whole(rows) else indices] = True
+            marked[rows.source[indices] if _goes_in_whole(self.transformer, rows) else indices] = True
         return marked
 
     def rows(self, X: Any, index: Array | None = None) -> Array:

@@ -341,8 +341,8 @@ def _factor(system: Array) -> Array:
         factor: Array = cholesky(system, lower=True, check_finite=False)
     except LinAlgError as error:
         raise ValueError(
-            "The kernel matrix is not positive semi-definite: raise reg. A kernel that is a function must be symmetric "
-            "and positive semi-definite."
+            "The kernel matrix is not positive semi-definite. A kernel that is a function must be symmetric and have "
+            "no negative eigenvalues; where it is only nearly singular, raise reg."
         ) from error
     return factor
 

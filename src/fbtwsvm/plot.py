@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +23,7 @@ def decision_regions(model: Any, X: Any, y: Any = None, *, ax: Axes | None = Non
     Parameters
     ----------
     model : fitted classifier
-        Anything with `predict`, `predict_proba` and `classes_`, trained on two columns.
+        Anything with `predict` and `classes_`, trained on two columns; without `predict_proba` colours are flat.
     X : array-like of shape (n_samples, 2)
         Rows that set the frame, drawn when `y` is given.
     y : array-like of shape (n_samples,), default=None
@@ -50,15 +53,18 @@ def decision_regions(model: Any, X: Any, y: Any = None, *, ax: Axes | None = Non
     X, ax = _two_columns(X), _axes(ax)
     first, second, grid = _grid(X, resolution)
     colours = _colours(len(model.classes_))
-    chances = model.predict_proba(grid)
-    winner = np.searchsorted(model.classes_, model.predict(grid))
-    sureness = chances.max(axis=1)
+    with _quiet_about_names():
+        winner = np.searchsorted(model.classes_, model.predict(grid))
+        certain = not hasattr(model, "predict_proba")
+        sureness = np.ones(len(grid)) if certain else model.predict_proba(grid).max(axis=1)
     # From white at chance level to the class colour at certainty.
     strength = 0.15 + 0.45 * np.clip((sureness - 1 / len(colours)) / (1 - 1 / len(colours)), 0, 1)
     image = 1 - strength[:, None] * (1 - colours[winner])
     extent = (first[0], first[-1], second[0], second[-1])
     ax.imshow(image.reshape(resolution, resolution, 3), origin="lower", extent=extent, aspect="auto", zorder=0)
     if y is not None:
+        if len(y) != len(X):
+            raise ValueError(f"X has {len(X)} rows, y has {len(y)}.")
         for k, label in enumerate(model.classes_):
             rows = X[np.asarray(y) == label]
             ax.scatter(
@@ -72,7 +78,7 @@ def decision_regions(model: Any, X: Any, y: Any = None, *, ax: Axes | None = Non
                 zorder=2,
             )
         _legend_below(ax)
-    _name_axes(ax, extent)
+    _name_axes(ax, model, extent)
     return ax
 
 
@@ -121,6 +127,11 @@ def planes(
     >>> planes(FBTWSVM().fit(X, y), X, y, resolution=50).get_title()
     'Twin planes of classes 0 and 1'
     """
+    if not isinstance(model, FBTWSVM):
+        raise TypeError(
+            f"planes draws the planes of an FBTWSVM, got {type(model).__name__}. Of a pipeline pass its last step, and "
+            "the rows as that step sees them."
+        )
     check_is_fitted(model)
     X, y, ax = _two_columns(X), np.asarray(y), _axes(ax)
     if len(X) != len(model.memberships_):
@@ -139,7 +150,8 @@ def planes(
     supports = np.zeros(len(X), dtype=bool)
     supports[model.support_] = True
     for own, other in ((a, b), (b, a)):
-        values = model.plane_values(grid, known[own], known[other]).reshape(resolution, resolution)
+        with _quiet_about_names():
+            values = model.plane_values(grid, known[own], known[other]).reshape(resolution, resolution)
         colour = [tuple(0.75 * colours[own])]
         ax.contour(first, second, values, levels=[0.0], colors=colour, linewidths=2.2, zorder=3)
         ax.contour(first, second, values, levels=[-1.0], colors=colour, linewidths=1.2, linestyles="dashed", zorder=3)
@@ -151,7 +163,7 @@ def planes(
     ax.scatter([], [], s=40, color="white", edgecolor="black", label="support point (size: membership)")
     _legend_below(ax)
     ax.set_title(f"Twin planes of classes {known[a]} and {known[b]}")
-    _name_axes(ax, (first[0], first[-1], second[0], second[-1]))
+    _name_axes(ax, model, (first[0], first[-1], second[0], second[-1]))
     return ax
 
 
@@ -188,5 +200,14 @@ def _legend_below(ax: Axes) -> None:
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, fontsize=8, frameon=False)
 
 
-def _name_axes(ax: Axes, extent: tuple[float, float, float, float]) -> None:
-    ax.set(xlabel="x1", ylabel="x2", xlim=extent[:2], ylim=extent[2:])
+def _name_axes(ax: Axes, model: Any, extent: tuple[float, float, float, float]) -> None:
+    first, second = getattr(model, "feature_names_in_", ("x1", "x2"))
+    ax.set(xlabel=first, ylabel=second, xlim=extent[:2], ylim=extent[2:])
+
+
+@contextmanager
+def _quiet_about_names() -> Iterator[None]:
+    """Silence the warning that a grid of points has no column names: it need not have any."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield

@@ -19,7 +19,7 @@ def present_classes(y: Array, weights: Array) -> tuple[Array, Array]:
     classes, found = np.unique(y[present], return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"The data holds one class only ({classes[0]!r}): fit needs two classes or more"
+            f"The data holds one class only ({classes[0]}): fit needs two classes or more"
             + (" among the rows with a positive weight." if not present.all() else ".")
         )
     labels = np.zeros(len(y), dtype=np.int64)
