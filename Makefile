@@ -1,6 +1,7 @@
 # make demo    train on a data set that scikit-learn ships, print a table, draw the twin planes
 # make test    style, types, import contract and all tests
 # make bench   speed and memory against the floor (needs FBTWSVM_DATA)
+# make accuracy  every accuracy in the README and the docs, about an hour (needs FBTWSVM_DATA)
 # make lint    style, types and import contract alone
 
 PYTHON ?= python3
@@ -29,6 +30,8 @@ accuracy: $(READY)
 	$(BIN)/python -m benchmarks.paper
 	$(BIN)/python -m benchmarks.nystroem
 	$(BIN)/python -m benchmarks.untuned
+	$(BIN)/python -m benchmarks.defaults
+	$(BIN)/python -m benchmarks.ladder
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -53,7 +53,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Width of the rbf and laplacian kernels.  "scale" is 1 / (n_features * X.var()), with X.std() for laplacian.
         "auto" tries a ladder of widths around it with at most about 2,000 rows at a time and keeps the one with the
         least log loss on rows the planes did not see: leave-one-out on small data, contiguous held-out thirds on large
-        data.
+        data.  Thirds that lie together are for new rows unlike those seen; where rows come in groups (people, machines)
+        and new ones will be of the same groups, shuffle them first.
     feature_map : {"auto", "nystroem", "fourier", "orthogonal", "exact"} or transformer, default="auto"
         How the kernel is made explicit.  "auto": the columns themselves for the linear and additive kernels (up to
         4,000 of them), the exact kernel up to 2,000 distinct rows, Nystroem landmarks beyond that and wherever
