@@ -22,7 +22,7 @@ def make_problem(sizes, n_columns, seed, weighted, tol=1e-10):
         weights=weights,
         box=box,
         reg=random.uniform(0.01, 0.5, len(sizes)),
-        sampled=np.ones(len(rows), dtype=bool),
+        judged=np.ones(len(rows), dtype=bool),
         tol=tol,
         max_iter=100_000,
         n_jobs=None,

@@ -152,8 +152,8 @@ def test_tiny_classes(sizes):
     assert (model.memberships_[small] == 1.0).all()
 
 
-def test_zero_plane_has_value_zero():
-    """A class whose every row is pushed with weight next to nothing still gets an answer."""
+def test_a_class_of_next_to_no_weight():
+    """Planes that are almost zero still give finite answers."""
     weights = np.where(Y == 1, 1e-12, 1.0)
     model = FBTWSVM(gamma=0.3).fit(X, Y, sample_weight=weights)
     assert np.isfinite(model.decision_function(X)).all()

@@ -51,7 +51,7 @@ def test_zero_plane_has_distance_zero():
     model = FBTWSVM(kernel="linear", decision="distance").fit(X, np.arange(40) % 2)
     solution = SimpleNamespace(planes=model.planes_.copy(), near=np.ones((2, 2)), far=np.ones((2, 2)))
     solution.planes[0, 1] = 0.0
-    fields = {"starts": np.array([0, 1, 2]), "weights": np.ones(2), "sampled": np.zeros(2, dtype=bool)}
+    fields = {"starts": np.array([0, 1, 2]), "weights": np.ones(2), "judged": np.zeros(2, dtype=bool)}
     problem = Problem(**fields, box=np.ones((2, 2)), reg=np.ones(2), tol=1.0, max_iter=1, n_jobs=None, say=print)
     norms = np.linalg.norm(solution.planes[..., :-1], axis=2)
     for name in ("distance", "value"):

@@ -12,7 +12,7 @@ def without_row(rows, problem, i):
     keep = np.delete(np.arange(len(rows)), i)
     label = np.searchsorted(problem.starts, i, side="right") - 1
     starts = problem.starts - (np.arange(len(problem.starts)) > label)
-    fields = {**vars(problem), "starts": starts, "sampled": problem.sampled[keep]}
+    fields = {**vars(problem), "starts": starts, "judged": problem.judged[keep]}
     fields |= {"weights": problem.weights[keep], "box": problem.box[keep]}
     return rows[keep], Problem(**fields)
 

@@ -73,8 +73,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         "fuzzy" falls with the distance from the class centre, rescaled to (0, 1] per class and pair; "printed" is the
         paper's formula without rescaling; "none" trusts all rows alike (the bounded twin SVM).
     multiclass : {"dag", "vote"}, default="dag"
-        "dag": the classes challenge each other in the order of `classes_`, the winner stays (2 (K - 1) plane values a
-        row).  "vote": most pairs won.
+        "dag": the classes challenge each other in the order of `classes_`, the winner stays (from 24 classes on only
+        2 (K - 1) plane values a row are computed).  "vote": most pairs won.
     decision : {"calibrated", "value", "distance"}, default="calibrated"
         What a pair compares: plane values with an offset learned on left-out rows, plain values |h.u|, or the paper's
         distances |h.u| / ||w||.
@@ -359,7 +359,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Keep what prediction needs and what users look at, on the rows as they were given."""
         solution = machine.solution
         self._decision = machine.decision
-        self.planes_ = machine.planes.astype(self._mapping.dtype, copy=False)
+        self.planes_ = solution.planes.astype(self._mapping.dtype, copy=False)
         self.duality_gap_ = solution.gaps
         self.n_iter_ = int(solution.sweeps.max())
         self.memberships_ = rows.spread(machine.memberships, shared=False)

@@ -39,18 +39,16 @@ class Decision:
     @classmethod
     def fit(cls, solution: Solution, norms: Array | None, problem: Problem, rule: str, multiclass: str) -> Decision:
         """Learn offsets and slopes from left-out values and pick the offsets of `rule` (distance needs norms)."""
-        weights = np.where(problem.sampled, problem.weights, 0.0)
+        weights = np.where(problem.judged, problem.weights, 0.0)
         for k in range(problem.n_classes):
             block = problem.block(k)
             # A large class is only sampled: let its sample stand for all of it, or the prior would be off.
             judged = weights[block].sum()
             weights[block] *= problem.weights[block].sum() / judged if judged > 0 else 0.0
         owner = np.repeat(np.arange(problem.n_classes), np.diff(problem.starts))
-        slope = pairs.pooled_slope(
-            solution.near, solution.far, owner, problem.sampled, weights, _START_SLOPE, _STRENGTH
-        )
+        slope = pairs.pooled_slope(solution.near, solution.far, owner, problem.judged, weights, _START_SLOPE, _STRENGTH)
         learned, slopes = pairs.fit_offsets(
-            solution.near, solution.far, problem.starts, problem.sampled, weights, slope, _STRENGTH
+            solution.near, solution.far, problem.starts, problem.judged, weights, slope, _STRENGTH
         )
         if rule == "calibrated":
             offsets = learned

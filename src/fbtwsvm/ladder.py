@@ -100,7 +100,7 @@ def _held_out(rows: TrainingRows, seed: int) -> Judge:
             sampled = judged_rows(starts, np.zeros(len(weights), dtype=bool), seed)
             machine = learn(settings, kernel(X, X), starts, weights, sampled, exact=True)
             seen = np.column_stack([kernel(X_judged, X), np.ones(len(labels))])
-            margins = machine.decision.margins_over(seen, machine.planes, labels)
+            margins = machine.decision.margins_over(seen, machine.solution.planes, labels)
             losses.append(_tempered_loss(margins, judged_weights))
         return float(np.mean(losses))
 

@@ -1,7 +1,6 @@
 """The learner: memberships, the choice of form, planes and the decision rule in one step.
 
-Training rows come sorted by class, either mapped (`rows`, with the bias column) or as the matrix of
-their inner products (`kernel`, without the bias).
+Training rows come sorted by class, either mapped, with the bias column, or as the kernel matrix, without it.
 """
 
 from __future__ import annotations
@@ -39,9 +38,8 @@ class Settings:
 
 @dataclass
 class Machine:
-    """A learned machine: planes [near, pushed], the rule that compares them, and its record."""
+    """A learned machine: the solved planes, the rule that compares them, and the memberships behind them."""
 
-    planes: Array
     decision: Decision
     solution: Solution
     memberships: Array
@@ -65,7 +63,7 @@ def learn(settings: Settings, data: Array, starts: Array, weights: Array, judged
         weights=weights,
         box=share * weights[:, None] * settings.box,
         reg=settings.reg,
-        sampled=judged,
+        judged=judged,
         tol=settings.tol,
         max_iter=settings.max_iter,
         n_jobs=settings.n_jobs,
@@ -85,7 +83,7 @@ def learn(settings: Settings, data: Array, starts: Array, weights: Array, judged
     if settings.decision == "distance":
         norms = _norms(solution.planes[..., :-1], data if exact else None)
     decision = Decision.fit(solution, norms, problem, settings.decision, settings.multiclass)
-    return Machine(solution.planes, decision, solution, share)
+    return Machine(decision, solution, share)
 
 
 def _norms(weights: Array, kernel: Array | None) -> Array:

@@ -41,14 +41,14 @@ class Problem:
     """What all planes share.  Rows are sorted by class; block k is starts[k]:starts[k + 1].
 
     `box` (n, n_classes) is C w_i s_i of row i in the plane near that class; `reg` is one ridge per
-    near class.  `sampled` marks the rows whose left-out values are wanted.
+    near class.  `judged` marks the rows whose left-out values are wanted.
     """
 
     starts: Array
     weights: Array
     box: Array
     reg: Array
-    sampled: Array
+    judged: Array
     tol: float
     max_iter: int
     n_jobs: int | None
@@ -88,7 +88,7 @@ class Solution:
     gaps       (n_classes, n_classes): duality gap over the primal at u = 0
     sweeps     (n_classes, n_classes)
     near, far  (n, n_classes): left-out values h_i.u of row i in the plane near its own class that pushes
-               class k, and in the plane near class k that pushes its own; only `sampled` rows are filled
+               class k, and in the plane near class k that pushes its own; only `judged` rows are filled
     """
 
     planes: Array
@@ -136,7 +136,7 @@ def solve_kernel(kernel: Array, problem: Problem, rows: Array | None = None) -> 
         noise = 100.0 * np.finfo(np.float64).eps * len(factor) * float(np.abs(np.diag(kernel)).max()) / reg
         pulls, near_out, push_out, sweeps, gaps = kernels.solve_kernel_blocks(
             kernel, whitened, crossed, leverage, root, problem.starts, a, reg,
-            problem.sampled, box, alpha, _ridge(kernel.dtype), noise, problem.tol, problem.max_iter, a,
+            problem.judged, box, alpha, _ridge(kernel.dtype), noise, problem.tol, problem.max_iter, a,
         )  # fmt: skip
         solution.alpha[:, a] = alpha
         for b in problem.large_blocks(problem.starts):
@@ -296,12 +296,12 @@ class _NearPlanes:
         solution.gaps[a], solution.sweeps[a] = self.gaps, self.sweeps
         solution.gaps[a, a] = 0.0
         own = np.arange(problem.starts[a], problem.starts[a + 1])
-        own = own[problem.sampled[own]]
+        own = own[problem.judged[own]]
         near_values = self.rows[own] @ planes.T
         near_rows = self.whitener.rows(weighted(self.rows[own], problem.weights[own]))
         leverage = np.einsum("ij,ij->i", near_rows, near_rows)
         starts = np.searchsorted(self.members, problem.starts)
-        box, alpha, wanted = self.box[self.members], self.alpha[self.members], problem.sampled[self.members]
+        box, alpha, wanted = self.box[self.members], self.alpha[self.members], problem.judged[self.members]
         values = self.values[self.members].astype(np.float64)
         near_out = near_values.astype(np.float64)
         kernels.left_out_blocks(
