@@ -6,9 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fbtwsvm import FBTWSVM
+from fbtwsvm.kernel_form import solve_kernel
 from fbtwsvm.moments import class_means
-from fbtwsvm.planes import Problem, _NearPlanes, solve_features, solve_kernel
+from fbtwsvm.planes import Problem, Start, _NearPlanes, solve_features
 from reference import solve_plane
+
+
+def solve_cold(rows, problem):
+    """Solve every plane in the feature form from nothing but the rows."""
+    means = class_means(rows, problem.weights, problem.starts)
+    return solve_features(rows, problem, Start.cold(rows, means, problem))
 
 
 def make_problem(sizes, n_columns, seed, weighted, tol=1e-10):
@@ -65,7 +72,7 @@ SHAPES = [
 def test_planes_match_reference(form, sizes, n_columns, weighted):
     rows, problem = make_problem(sizes, n_columns, seed=len(sizes) * 100 + n_columns, weighted=weighted)
     if form == "features":
-        solution = solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
+        solution = solve_cold(rows, problem)
         planes = solution.planes
     elif form == "kernel":
         solution = solve_kernel(rows @ rows.T, problem, rows)
@@ -86,7 +93,7 @@ def test_planes_match_reference(form, sizes, n_columns, weighted):
 )
 def test_planes_match_reference_on_any_shape(sizes, n_columns, seed, weighted):
     rows, problem = make_problem(tuple(sizes), n_columns, seed, weighted)
-    features = solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
+    features = solve_cold(rows, problem)
     kernel = solve_kernel(rows @ rows.T, problem, rows)
     assert max(features.gaps.max(), kernel.gaps.max()) <= 1e-10
     assert largest_error(features.planes, rows, problem) <= 1e-5
@@ -98,7 +105,7 @@ def test_planes_match_reference_on_any_shape(sizes, n_columns, seed, weighted):
 def test_float32_planes_match_reference(sizes, n_columns, weighted):
     rows, problem = make_problem(sizes, n_columns, seed=7 + n_columns, weighted=weighted)
     single = rows.astype(np.float32)
-    solution = solve_features(single, class_means(single, problem.weights, problem.starts), problem)
+    solution = solve_cold(single, problem)
     assert solution.planes.dtype == np.float32
     assert largest_error(solution.planes.astype(np.float64), rows, problem) <= 1e-3
 
@@ -111,7 +118,7 @@ def test_working_set_stops_short_of_all_rows(monkeypatch):
     monkeypatch.setattr(
         _NearPlanes, "store", lambda self, solution: (sizes.append(len(self.members)), store(self, solution))
     )
-    solution = solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
+    solution = solve_cold(rows, problem)
     assert solution.gaps.max() <= 1e-6
     assert largest_error(solution.planes, rows, problem) <= 1e-2
     assert len(sizes) == 2
@@ -122,10 +129,7 @@ def test_working_set_stops_short_of_all_rows(monkeypatch):
 def test_certificate_is_honest(form):
     """The reported gap is that of the returned plane, computed here from its definition."""
     rows, problem = make_problem((80, 120), 8, seed=5, weighted=True, tol=1e-2)
-    if form == "features":
-        solution = solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
-    else:
-        solution = solve_kernel(rows @ rows.T, problem, rows)
+    solution = solve_cold(rows, problem) if form == "features" else solve_kernel(rows @ rows.T, problem, rows)
     for a, b in ((0, 1), (1, 0)):
         near, pushed = problem.block(a), problem.block(b)
         u, alpha, box = solution.planes[a, b], solution.alpha[pushed, a], problem.box[pushed, a]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from fbtwsvm.moments import class_means
-from fbtwsvm.planes import Problem, solve_features, solve_kernel
-from test_against_reference import make_problem
+from fbtwsvm.kernel_form import solve_kernel
+from fbtwsvm.planes import Problem
+from test_against_reference import make_problem, solve_cold
 
 
 def without_row(rows, problem, i):
@@ -35,7 +35,7 @@ def test_small_blocks(form, sizes, n_columns):
     def solve(rows, problem):
         if form == "kernel":
             return solve_kernel(rows @ rows.T, problem, rows)
-        return solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
+        return solve_cold(rows, problem)
 
     check(solve(rows, problem), true_values(rows, problem, solve), problem)
 
@@ -45,10 +45,7 @@ def test_large_blocks(form, monkeypatch):
     """The span estimate, which serves blocks that are too large for solving again, against the exact values."""
     rows, problem = make_problem((640, 620), 8, seed=2, weighted=True, tol=1e-8)
     monkeypatch.setattr("fbtwsvm.planes._FAR", -np.inf)  # the working set keeps its rows, so that it is large
-    if form == "features":
-        solution = solve_features(rows, class_means(rows, problem.weights, problem.starts), problem)
-    else:
-        solution = solve_kernel(rows @ rows.T, problem, rows)
+    solution = solve_cold(rows, problem) if form == "features" else solve_kernel(rows @ rows.T, problem, rows)
     labels = np.repeat([0, 1], (640, 620))
     random = np.random.default_rng(0)
     supports = np.flatnonzero(solution.alpha.max(axis=1) > 0)
@@ -61,7 +58,7 @@ def test_large_blocks(form, monkeypatch):
 
 def solve_kernel_without(rows, problem, i):
     rows, problem = without_row(rows, problem, i)
-    return solve_features(rows, class_means(rows, problem.weights, problem.starts), problem).planes
+    return solve_cold(rows, problem).planes
 
 
 def check(solution, truth, problem):

@@ -84,7 +84,7 @@ def _diagonal(matrix):
 
 
 @compiled
-def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps, seed):
+def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps, seed, bounds):
     """Dual coordinate descent with shrinking (Hsieh et al. 2008); `alpha` and `state` in place.
 
     Minimises 1/2 alpha'Q alpha - sum(alpha) over 0 <= alpha_i <= box_i with Q_ij = zeta_i.zeta_j.
@@ -95,7 +95,8 @@ def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps
 
     Either way a step reads one row and adds a multiple of one row to the state.  Stops when the
     gap over `scale` (which is sum C w s of the whole problem) is at most `tol`, when rounding lets nothing
-    move any more, or after `max_sweeps`.  Returns the number of sweeps.
+    move any more, or after `max_sweeps`.  `bounds` widens to the smallest and largest projected gradient of all sweeps.
+    Returns the number of sweeps.
     """
     n = box.shape[0]
     active = np.arange(n)
@@ -140,6 +141,7 @@ def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps
                 alpha[i] = new
                 for k in range(row.shape[0]):
                     state[k] += step * row[k]
+        bounds[0], bounds[1] = min(bounds[0], smallest), max(bounds[1], largest)
         stuck = largest - smallest <= rounding
         if gap <= 0.5 * tol * scale or stuck:
             if n_active == n:
@@ -229,7 +231,7 @@ def left_out_pushed(q, diagonal, state, wanted, box, alpha, out):
     The loss of one row moves others to or from the margin, so the plane is solved again without it, from where
     the solution stands (`state` = Q alpha).  Rows with alpha = 0 do not matter to the plane and keep their value.
     """
-    scale = box.sum()
+    scale, bounds = box.sum(), np.zeros(2)
     for j in range(alpha.shape[0]):
         out[j] = -state[j]
         if alpha[j] > 0.0 and wanted[j]:
@@ -238,7 +240,7 @@ def left_out_pushed(q, diagonal, state, wanted, box, alpha, out):
             step = q.dtype.type(alpha[j])
             for k in range(moved.shape[0]):
                 moved[k] -= step * q[j, k]
-            descend(q, diagonal, limit, without, moved, np.bool_(True), scale, 1e-3, np.int64(20), j)
+            descend(q, diagonal, limit, without, moved, np.bool_(True), scale, 1e-3, np.int64(20), j, bounds)
             out[j] = -moved[j]
 
 
@@ -288,10 +290,10 @@ def solve_kernel_blocks(
         for i in range(last - first):
             for j in range(last - first):
                 q[i, j] = (kernel[first + i, first + j] - q[i, j]) / reg
-        diagonal, scale = _diagonal(q), block_box.sum()
+        diagonal, scale, bounds = _diagonal(q), block_box.sum(), np.zeros(2)
         state = _times(q, block_alpha)
         sweeps[b] = descend(
-            q, diagonal, block_box, block_alpha, state, np.bool_(True), scale, tol, max_sweeps, seed + b
+            q, diagonal, block_box, block_alpha, state, np.bool_(True), scale, tol, max_sweeps, seed + b, bounds
         )
         state = _times(q, block_alpha)
         gaps[b] = _relative_gap(state, block_box, block_alpha, scale)
@@ -311,18 +313,19 @@ def solve_kernel_blocks(
 
 
 @compiled
-def solve_row_blocks(rows, starts, near, scales, box, alpha, pulls, tol, max_sweeps, seed):
-    """Solve the planes of class `near` on whitened working-set rows; `alpha` and `pulls` in place.
+def solve_row_blocks(rows, starts, todo, scales, box, alpha, frozen, pulls, bounds, tol, max_sweeps, seed):
+    """Solve planes of one near class on whitened working-set rows; `alpha`, `pulls` and `bounds` in place.
 
-    Block b of `rows` holds the zeta_i of class b.  A block with fewer rows than features works on its dual matrix,
-    a larger one on the rows themselves.  Row b of `pulls` becomes sum alpha_i zeta_i.  `max_sweeps` is what each
-    class has left.  Returns the sweeps per class.
+    Block b of `rows` holds the zeta_i of class b, and `frozen[b]` what rows that are gone still pull; classes that are
+    not `todo` are left alone.  A block with fewer rows than features works on its dual matrix, a larger one on the rows
+    themselves.  Row b of `pulls` becomes frozen[b] + sum alpha_i zeta_i.  `max_sweeps` is what each class has left.
+    Returns the sweeps per class.
     """
     n_classes = starts.shape[0] - 1
     sweeps = np.zeros(n_classes, dtype=np.int64)
     for b in range(n_classes):
         first, last = starts[b], starts[b + 1]
-        if b == near or first == last:
+        if not todo[b]:
             continue
         zeta, block_alpha, block_box = rows[first:last], alpha[first:last], box[first:last]
         dual_form = zeta.shape[0] <= zeta.shape[1]
@@ -330,6 +333,7 @@ def solve_row_blocks(rows, starts, near, scales, box, alpha, pulls, tol, max_swe
             matrix = _products(zeta, zeta)
             diagonal = _diagonal(matrix)
             state = _times(matrix, block_alpha)
+            state += _times(zeta, frozen[b])
         else:
             matrix = zeta
             diagonal = np.empty(zeta.shape[0], dtype=zeta.dtype)
@@ -340,20 +344,35 @@ def solve_row_blocks(rows, starts, near, scales, box, alpha, pulls, tol, max_swe
                 diagonal[i] = total
             state = np.empty(zeta.shape[1], dtype=zeta.dtype)
             _combine(zeta, block_alpha, state)
-        sweeps[b] = descend(
-            matrix, diagonal, block_box, block_alpha, state, dual_form, scales[b], tol, max_sweeps[b], seed + b
-        )
+            for k in range(zeta.shape[1]):
+                state[k] += frozen[b, k]
+        if first < last:
+            sweeps[b] = descend(
+                matrix,
+                diagonal,
+                block_box,
+                block_alpha,
+                state,
+                dual_form,
+                scales[b],
+                tol,
+                max_sweeps[b],
+                seed + b,
+                bounds[b],
+            )
         _combine(zeta, block_alpha, pulls[b])
+        for k in range(zeta.shape[1]):
+            pulls[b, k] += frozen[b, k]
     return sweeps
 
 
 @compiled
-def select_violators(values, box, alpha, in_set, starts, near, tol, growth, at_least):
-    """Mark in `in_set` the rows that contribute most to the gap of each plane of class `near`.
+def select_violators(values, box, alpha, in_set, starts, todo, scales, tol, growth, at_least):
+    """Mark in `in_set` the rows that contribute most to the gap of each plane that is `todo`.
 
     `values` are h_i.u of the plane that pushes row i.  Row i outside the working set adds
     box_i max(0, 1 + h_i.u) to the gap; of those that add anything the largest join, at most
-    `growth` times the block's present set (and `at_least` at a time).  Returns the relative gap per class
+    `growth` times the block's present set (and `at_least` at a time).  Returns the gap over `scales` per class
     and how many rows joined each.
     """
     n_classes = starts.shape[0] - 1
@@ -361,21 +380,20 @@ def select_violators(values, box, alpha, in_set, starts, near, tol, growth, at_l
     joined = np.zeros(n_classes, dtype=np.int64)
     for b in range(n_classes):
         first, last = starts[b], starts[b + 1]
-        if b == near or first == last:
+        if not todo[b] or first == last:
             continue
-        present, found, scale, gap = 0, 0, 0.0, 0.0
+        present, found, gap = 0, 0, 0.0
         excess = np.empty(last - first)
         for i in range(first, last):
             grad = -values[i] - 1.0
             over = box[i] * max(0.0, -grad)
             gap += alpha[i] * grad + over
-            scale += box[i]
             if in_set[i]:
                 present += 1
             elif over > 0.0:
                 excess[found] = over
                 found += 1
-        gaps[b] = gap / scale if scale > 0.0 else 0.0
+        gaps[b] = gap / scales[b] if scales[b] > 0.0 else 0.0
         if gaps[b] <= tol or found == 0:
             continue
         room = max(at_least, np.int64(growth * present))

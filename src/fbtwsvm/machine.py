@@ -12,10 +12,11 @@ from itertools import pairwise
 import numpy as np
 
 from .decision import Decision
+from .kernel_form import solve_kernel
 from .kernels import Array
 from .membership import memberships
 from .moments import class_means
-from .planes import Problem, Solution, solve_features, solve_kernel
+from .planes import Problem, Solution, Start, solve_features
 
 _MOST_KERNEL_ROWS = 8192  # a kernel matrix of half a gigabyte
 
@@ -78,7 +79,7 @@ def learn(settings: Settings, data: Array, starts: Array, weights: Array, judged
         solution = solve_kernel(precise @ precise.T, problem, precise)
         solution.planes = solution.planes.astype(data.dtype)
     else:
-        solution = solve_features(data, means, problem)
+        solution = solve_features(data, problem, Start.cold(data, means, problem))
     norms = None
     if settings.decision == "distance":
         norms = _norms(solution.planes[..., :-1], data if exact else None)

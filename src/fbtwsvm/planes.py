@@ -6,24 +6,24 @@ For an ordered pair (a, b), the plane that lies near class a and keeps class b a
 
     dual   0 <= alpha_i <= C w_i s_i,   u = -G_a^-1 sum alpha_i h_i,   G_a = reg I + sum_{i in a} w_i h_i h_i'
 
-All planes near class a share G_a.  Two forms solve the same problem: the feature form whitens rows
-with the Cholesky factor of G_a, and only those rows that matter; the kernel form needs inner
-products alone (Woodbury) and is the cheaper one when classes have fewer rows than there are features.
+All planes near class a share G_a.  Two forms solve the same problem: the feature form, here, whitens rows with a factor
+of G_a, and only those rows that matter; the kernel form (`kernel_form`) needs inner products alone and is the cheaper
+one when classes have fewer rows than there are features.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from threadpoolctl import threadpool_limits
 
 from . import kernels
 from .kernels import Array
+from .left_out import left_out_large, ridge
 from .moments import Whitener, gram_matrix, weighted
 
 In = TypeVar("In")
@@ -87,6 +87,7 @@ class Solution:
     alpha      (n, n_classes): dual of row i in the plane near that class
     gaps       (n_classes, n_classes): duality gap over the primal at u = 0
     sweeps     (n_classes, n_classes)
+    bounds     (n_classes, n_classes, 2): smallest and largest projected gradient of the feature form's descent
     near, far  (n, n_classes): left-out values h_i.u of row i in the plane near its own class that pushes
                class k, and in the plane near class k that pushes its own; only `judged` rows are filled
     """
@@ -95,6 +96,7 @@ class Solution:
     alpha: Array
     gaps: Array
     sweeps: Array
+    bounds: Array
     near: Array
     far: Array
 
@@ -107,85 +109,67 @@ class Solution:
             alpha=np.zeros((n, k)),
             gaps=np.zeros((k, k)),
             sweeps=np.zeros((k, k), dtype=np.int64),
+            bounds=np.zeros((k, k, 2)),
             near=np.zeros((n, k)),
             far=np.zeros((n, k)),
         )
 
 
-def solve_kernel(kernel: Array, problem: Problem, rows: Array | None = None) -> Solution:
-    """Solve every plane from the kernel matrix of all rows, with the bias's 1 already added to it.
+class Factor(Protocol):
+    """A square root of G_a^-1, as `moments.Whitener` is one."""
 
-    The planes come back as coefficients of the training rows, or as u when the mapped `rows` are given too.  In
-    float64 always: Q is a difference of near equals divided by reg.
+    def rows(self, rows: Array) -> Array:
+        """Return zeta_i for each row h_i."""
+
+    def planes(self, pulls: Array) -> Array:
+        """Return u for each sum of alpha_i zeta_i."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where the feature form begins: nowhere (in `fit`), or at what a stream knows already.
+
+    factor   gives the factor of a class's Gram matrix
+    guess    (n_classes, n_columns): class means, from which cold planes are guessed
+    todo     (n_classes, n_classes): which planes [a, b] to solve
+    mass     (n_classes, n_classes): sum of C w s over pushed rows that are gone, [a, b] as planes
+    alpha    (n, n_classes): the duals to start from; None is zero
+    frozen   (n_classes, n_classes, n_columns): what rows that are gone pull, sum of alpha_i h_i; None is nothing
+    first    rows of a class that the first working set takes at most
     """
-    solution = Solution.empty(problem)
 
-    def solve_near(a: int) -> None:
-        own, reg = problem.block(a), float(problem.reg[a])
-        root = np.sqrt(problem.weights[own])
-        near_rows = kernel[own] * root[:, None]
-        system = near_rows[:, own] * root
-        system[np.diag_indices_from(system)] += reg
-        factor = _factor(system)
-        inverse_factor = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
-        leverage = 1.0 - reg * np.einsum("ij,ij->j", inverse_factor, inverse_factor)
-        whitened = near_rows.T @ inverse_factor.T
-        crossed = whitened @ inverse_factor
-        alpha, box = np.zeros(len(kernel)), np.ascontiguousarray(problem.box[:, a])
-        # Q is a difference of near equals divided by reg: what rounding leaves in it.
-        noise = 100.0 * np.finfo(np.float64).eps * len(factor) * float(np.abs(np.diag(kernel)).max()) / reg
-        pulls, near_out, push_out, sweeps, gaps = kernels.solve_kernel_blocks(
-            kernel, whitened, crossed, leverage, root, problem.starts, a, reg,
-            problem.judged, box, alpha, _ridge(kernel.dtype), noise, problem.tol, problem.max_iter, a,
-        )  # fmt: skip
-        solution.alpha[:, a] = alpha
-        for b in problem.large_blocks(problem.starts):
-            if b != a:
-                far = problem.block(b)
-                used = np.flatnonzero(alpha[far] > 0)
-                cross = crossed[far][used]
-                q = (kernel[far][:, far][np.ix_(used, used)] - whitened[far][used] @ whitened[far][used].T) / reg
-                near_out[:, b], push_out[far][used] = left_out_large(
-                    q, cross, leverage, near_out[:, b], push_out[far][used], box[far][used], alpha[far][used], noise
-                )
-        solution.near[own] = near_out
-        solution.far[:, a] = push_out
-        solution.sweeps[a], solution.gaps[a] = sweeps, gaps
-        near_coefficients[a] = pulls * root / reg
+    factor: Callable[[int], Factor]
+    guess: Array
+    todo: Array
+    mass: Array
+    alpha: Array | None = None
+    frozen: Array | None = None
+    first: int = _FIRST_SET
 
-    near_coefficients: dict[int, Array] = {}
-    problem.each(solve_near, range(problem.n_classes))
-    solution.planes = _expand(near_coefficients, solution.alpha, problem, rows)
-    return solution
+    @classmethod
+    def cold(cls, rows: Array, means: Array, problem: Problem) -> Start:
+        """Start from nothing but the rows."""
+
+        def factor_of(a: int) -> Factor:
+            own = problem.block(a)
+            return Whitener(gram_matrix(rows[own], problem.weights[own]), float(problem.reg[a]), rows.dtype)
+
+        sizes = np.diff(problem.starts) > 0
+        todo = np.outer(sizes, sizes) & ~np.eye(len(sizes), dtype=bool)
+        return cls(factor_of, means, todo, np.zeros(todo.shape))
 
 
-def _expand(near: dict[int, Array], alpha: Array, problem: Problem, rows: Array | None) -> Array:
-    """Planes from the coefficients of the kernel form, as u = H'c or, without rows, as the c themselves.
-
-    c_a = sqrt(w) M^-1 K_ab alpha / reg on the near rows (given) and c_b = -alpha / reg on the pushed ones (Woodbury).
-    """
-    n_columns = len(alpha) if rows is None else rows.shape[1]
-    planes = np.zeros((problem.n_classes, problem.n_classes, n_columns))
-    for k in range(problem.n_classes):
-        block = problem.block(k)
-        pushed = -alpha[block].T / problem.reg[:, None]  # as class k is pushed by the planes near every other
-        if rows is None:
-            planes[k][:, block] += near[k]
-            planes[:, k, block] += pushed
-        else:
-            planes[k] += near[k] @ rows[block]
-            planes[:, k] += pushed @ rows[block]
-    return planes
-
-
-def solve_features(rows: Array, means: Array, problem: Problem) -> Solution:
-    """Solve every plane on mapped rows (bias column included); `means` are those of the classes."""
+def solve_features(rows: Array, problem: Problem, start: Start) -> Solution:
+    """Solve planes on mapped rows (bias column included)."""
     solution = Solution.empty(problem)
     solution.planes = np.zeros((problem.n_classes, problem.n_classes, rows.shape[1]), dtype=rows.dtype)
+    if start.alpha is not None:
+        solution.alpha[:] = start.alpha
+    classes = np.flatnonzero(start.todo.any(axis=1))
     size = _classes_at_once(len(rows), rows.shape[1], problem.n_classes)
-    for first in range(0, problem.n_classes, size):
-        group = range(first, min(first + size, problem.n_classes))
-        states = problem.each(lambda a: _NearPlanes(rows, means, problem, a), group)
+    for first in range(0, len(classes), size):
+        group = classes[first : first + size]
+        states = problem.each(lambda a: _NearPlanes(rows, problem, int(a), start), group)
         pending = states
         for _ in range(_MAX_ROUNDS):
             values = _plane_values(rows, problem, pending)
@@ -197,7 +181,7 @@ def solve_features(rows: Array, means: Array, problem: Problem) -> Solution:
             for state, column in zip(pending, _plane_values(rows, problem, pending).T, strict=True):
                 state.certify(column)
         problem.each(lambda state: state.store(solution), states)
-        problem.say(f"planes of {group.stop} of {problem.n_classes} classes solved")
+        problem.say(f"planes of {first + len(group)} of {len(classes)} classes solved")
     return solution
 
 
@@ -219,30 +203,41 @@ def _plane_values(rows: Array, problem: Problem, states: list[_NearPlanes]) -> A
 class _NearPlanes:
     """The planes near one class while they are being solved: factor, working set, duals."""
 
-    def __init__(self, rows: Array, means: Array, problem: Problem, near: int) -> None:
+    def __init__(self, rows: Array, problem: Problem, near: int, start: Start) -> None:
         self.rows, self.problem, self.near = rows, problem, near
-        own = problem.block(near)
-        self.whitener = Whitener(gram_matrix(rows[own], problem.weights[own]), float(problem.reg[near]), rows.dtype)
+        self.whitener = start.factor(near)
+        self.todo = np.ascontiguousarray(start.todo[near])
+        self.first_set = start.first
         self.box = np.ascontiguousarray(problem.box[:, near])
-        self.scales = np.add.reduceat(self.box, problem.starts[:-1])
-        self.alpha = np.zeros(len(rows))
+        self.scales = np.array([self.box[problem.block(b)].sum() for b in range(problem.n_classes)]) + start.mass[near]
+        self.alpha = np.zeros(len(rows)) if start.alpha is None else np.ascontiguousarray(start.alpha[:, near])
         self.in_set = np.zeros(len(rows), dtype=bool)
         self.members = np.empty(0, dtype=np.int64)
         self.whitened = np.empty((0, rows.shape[1]), dtype=rows.dtype)
         self.sweeps = np.zeros(problem.n_classes, dtype=np.int64)
         self.gaps = np.full(problem.n_classes, np.inf)
+        self.bounds = np.zeros((problem.n_classes, 2))
         self.inner_tol = 0.5 * problem.tol
         self.values = np.empty(0)
-        # A first guess that costs one solve: u = -G^-1 m_b, scaled to -1 at the mean m_b of class b.
-        pulls = self.whitener.rows(means.astype(rows.dtype))
-        self.planes = self.whitener.planes(pulls / np.einsum("ij,ij->i", pulls, pulls)[:, None])
+        self.frozen = np.zeros((problem.n_classes, rows.shape[1]), dtype=rows.dtype)
+        if start.frozen is not None:
+            self.frozen = self.whitener.rows(start.frozen[near].astype(rows.dtype))
+        # Until there are duals, planes are only guessed: good enough to rank rows, no certificate.
+        self.guessed = not self.alpha.any() and (start.frozen is None or not start.frozen[near].any())
+        if self.guessed:
+            # One solve: u = -G^-1 m_b, scaled to -1 at the mean m_b of class b.
+            pulls = self.whitener.rows(start.guess.astype(rows.dtype))
+            self.planes = self.whitener.planes(pulls / np.einsum("ij,ij->i", pulls, pulls)[:, None])
+        else:
+            self.in_set = (self.alpha > 0) & np.repeat(self.todo, np.diff(problem.starts))
+            self._whiten_joined()
+            self._solve(sweeps=0)
 
     def advance(self, values: Array) -> bool:
         """Take the worst violators in, solve on the working set; False when every gap is within tol."""
-        problem, first_round, before = self.problem, len(self.members) == 0, self.gaps.max()
-        # The first values are those of a least-squares guess: they rank rows and certify nothing.
-        joined = self.certify(values, -1.0 if first_round else problem.tol, _GROWTH, _FIRST_SET)
-        if not first_round:
+        problem, before = self.problem, self.gaps.max()
+        joined = self.certify(values, -1.0 if self.guessed else problem.tol, _GROWTH, self.first_set)
+        if not self.guessed:
             gaps = self.gaps
             stalled = not joined.any() and gaps.max() > 0.99 * before  # rounding lets nothing move
             if stalled or ((gaps <= problem.tol) | (self.sweeps >= problem.max_iter)).all():
@@ -252,24 +247,37 @@ class _NearPlanes:
                 self.in_set &= (self.alpha > 0) | (values > _FAR)
             else:
                 self.inner_tol *= 0.25
+        self.guessed = False
         self._whiten_joined()
-        starts = np.searchsorted(self.members, problem.starts)
+        self._solve(sweeps=problem.max_iter)
+        return True
+
+    def _solve(self, sweeps: int) -> None:
+        """Solve on the working set with at most so many sweeps in all; with none, only find the planes of the duals."""
+        starts = np.searchsorted(self.members, self.problem.starts)
         alpha = self.alpha[self.members]
-        pulls = np.zeros((problem.n_classes, self.rows.shape[1]), dtype=self.rows.dtype)
-        sweeps = kernels.solve_row_blocks(
-            self.whitened, starts, self.near, self.scales, self.box[self.members], alpha, pulls,
-            self.inner_tol, np.maximum(problem.max_iter - self.sweeps, 0), self.near,
+        pulls = np.zeros((self.problem.n_classes, self.rows.shape[1]), dtype=self.rows.dtype)
+        self.sweeps += kernels.solve_row_blocks(
+            self.whitened, starts, self.todo, self.scales, self.box[self.members], alpha, self.frozen, pulls,
+            self.bounds, self.inner_tol, np.maximum(sweeps - self.sweeps, 0), self.near,
         )  # fmt: skip
         self.alpha[self.members] = alpha
-        self.sweeps += sweeps
         self.planes = self.whitener.planes(pulls)
-        return True
 
     def certify(self, values: Array, tol: float = 0.0, growth: float = 0.0, at_least: int = 0) -> Array:
         """Set values and gaps, let violators join the working set; return how many of each class joined."""
         self.values = values
         self.gaps, joined = kernels.select_violators(
-            values, self.box, self.alpha, self.in_set, self.problem.starts, self.near, tol, growth, at_least
+            values,
+            self.box,
+            self.alpha,
+            self.in_set,
+            self.problem.starts,
+            self.todo,
+            self.scales,
+            tol,
+            growth,
+            at_least,
         )
         return np.asarray(joined)
 
@@ -287,17 +295,23 @@ class _NearPlanes:
         self.members, self.whitened = members, whitened
 
     def store(self, solution: Solution) -> None:
-        """Write planes, duals, certificates and left-out values into the solution."""
-        problem, a = self.problem, self.near
-        planes = self.planes.copy()
-        planes[a] = 0.0
-        solution.planes[a] = planes
+        """Write planes, duals and certificates of what was to be solved into the solution, then left-out values."""
+        a, done = self.near, self.todo
+        solution.planes[a, done] = self.planes[done]
         solution.alpha[:, a] = self.alpha
-        solution.gaps[a], solution.sweeps[a] = self.gaps, self.sweeps
-        solution.gaps[a, a] = 0.0
+        solution.gaps[a, done], solution.sweeps[a, done] = self.gaps[done], self.sweeps[done]
+        solution.bounds[a, done] = self.bounds[done]
+        if self.problem.judged.any():
+            self._leave_out(solution)
+        # The factor and the working set are large: let them go before the next group starts.
+        del self.whitener, self.whitened
+
+    def _leave_out(self, solution: Solution) -> None:
+        """Write what judged rows would get from planes without them into the solution."""
+        problem, a = self.problem, self.near
         own = np.arange(problem.starts[a], problem.starts[a + 1])
         own = own[problem.judged[own]]
-        near_values = self.rows[own] @ planes.T
+        near_values = self.rows[own] @ solution.planes[a].T
         near_rows = self.whitener.rows(weighted(self.rows[own], problem.weights[own]))
         leverage = np.einsum("ij,ij->i", near_rows, near_rows)
         starts = np.searchsorted(self.members, problem.starts)
@@ -314,7 +328,7 @@ class _NearPlanes:
             wanted,
             box,
             alpha,
-            _ridge(self.rows.dtype),
+            ridge(self.rows.dtype),
             values,
             near_out,
         )
@@ -331,67 +345,3 @@ class _NearPlanes:
         far = self.values.astype(np.float64)
         far[self.members] = values
         solution.far[:, a] = far
-        # The factor and the working set are large: let them go before the next group starts.
-        del self.whitener, self.whitened
-
-
-def _factor(system: Array) -> Array:
-    """Cholesky factor of a system of inner products."""
-    try:
-        factor: Array = cholesky(system, lower=True, check_finite=False)
-    except LinAlgError as error:
-        raise ValueError(
-            "The kernel matrix is not positive semi-definite. A kernel that is a function must be symmetric and have "
-            "no negative eigenvalues; where it is only nearly singular, raise reg."
-        ) from error
-    return factor
-
-
-def _definite_factor(system: Array) -> Array:
-    """Cholesky factor for points that may depend on each other: the ridge grows until there is one."""
-    for ridge in (0.0, 1e-6, 1e-4, 1e-2):
-        try:
-            ridged = system + ridge * np.diag(system).max() * np.eye(len(system))
-            factor: Array = cholesky(ridged, lower=True, check_finite=False)
-        except LinAlgError:
-            continue
-        return factor
-    return _factor(system)  # raises
-
-
-def _ridge(dtype: np.dtype) -> float:
-    """Return what keeps the system of the free points definite, relative to its largest diagonal entry."""
-    return max(1e-8, 100.0 * float(np.finfo(dtype).eps))
-
-
-def left_out_large(
-    q: Array,
-    cross: Array,
-    leverage: Array,
-    near_values: Array,
-    push_values: Array,
-    box: Array,
-    alpha: Array,
-    noise: float = 0.0,
-) -> tuple[Array, Array]:
-    """Left-out values of a plane with many pushed rows, where one row more or less moves no other to the margin.
-
-    The span estimate (Vapnik and Chapelle 2000): with the free points F held at the margin and M = I - P_F,
-
-        row i of the near class:    h_i.u / (1 - w_i zeta_i'M zeta_i)
-        row j of the pushed class:  h_j.u + alpha_j zeta_j'M zeta_j   (M without j itself if j is free)
-
-    Arguments as in `kernels.left_out_near`, for pushed rows with alpha > 0.
-    """
-    span, projected = np.diag(q).astype(np.float64), leverage.astype(np.float64)
-    free = np.flatnonzero((alpha > 1e-9 * box) & (alpha < (1.0 - 1e-9) * box))
-    if len(free):
-        system = q[np.ix_(free, free)].astype(np.float64)
-        system[np.diag_indices_from(system)] += _ridge(q.dtype) * np.diag(system).max() + noise
-        factor = _definite_factor(system)
-        projected -= (solve_triangular(factor, cross[free], lower=True, check_finite=False) ** 2).sum(axis=0)
-        span -= (solve_triangular(factor, q[free], lower=True, check_finite=False) ** 2).sum(axis=0)
-        inverse = solve_triangular(factor, np.eye(len(free)), lower=True, check_finite=False)
-        span[free] = 1.0 / np.einsum("ij,ij->j", inverse, inverse)
-    near_out = near_values / np.maximum(1.0 - np.maximum(projected, 0.0), 1e-6)
-    return near_out, push_values + alpha * np.maximum(span, 0.0)
