@@ -1,7 +1,5 @@
 """From values to answers: ties, the DAG, the vote, scores, probabilities."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +8,6 @@ from sklearn.datasets import load_digits, make_blobs
 
 from fbtwsvm import FBTWSVM, decision, pairs
 from fbtwsvm.decision import Decision
-from fbtwsvm.planes import Problem
 
 
 def rule(n_classes, multiclass="dag", offsets=None):
@@ -49,14 +46,13 @@ def test_zero_plane_has_distance_zero():
     """u_01 = 0 is at distance 0 of everything, the other plane is not: class 0 wins under every rule."""
     X = np.random.default_rng(0).normal(size=(40, 2))
     model = FBTWSVM(kernel="linear", decision="distance").fit(X, np.arange(40) % 2)
-    solution = SimpleNamespace(planes=model.planes_.copy(), near=np.ones((2, 2)), far=np.ones((2, 2)))
-    solution.planes[0, 1] = 0.0
-    fields = {"starts": np.array([0, 1, 2]), "weights": np.ones(2), "judged": np.zeros(2, dtype=bool)}
-    problem = Problem(**fields, box=np.ones((2, 2)), reg=np.ones(2), tol=1.0, max_iter=1, n_jobs=None, say=print)
-    norms = np.linalg.norm(solution.planes[..., :-1], axis=2)
+    planes = model.planes_.copy()
+    planes[0, 1] = 0.0
     for name in ("distance", "value"):
-        fitted = Decision.fit(solution, norms, problem, name, "dag")
-        assert not fitted.winners(np.column_stack([X, np.ones(40)]), solution.planes).any()
+        rule = Decision.plain(2, "dag", name)
+        if name == "distance":
+            rule.use_distances(np.linalg.norm(planes[..., :-1], axis=2))
+        assert not rule.winners(np.column_stack([X, np.ones(40)]), planes).any()
 
 
 def test_values_are_floored_before_the_logarithm():

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from . import pairs
 from .kernels import Array
-from .planes import Problem, Solution
 
 _START_SLOPE = 2.0
 _STRENGTH = 1.0
@@ -37,32 +37,43 @@ class Decision:
     calibrated: bool = False
 
     @classmethod
-    def fit(cls, solution: Solution, norms: Array | None, problem: Problem, rule: str, multiclass: str) -> Decision:
-        """Learn offsets and slopes from left-out values and pick the offsets of `rule` (distance needs norms)."""
-        weights = np.where(problem.judged, problem.weights, 0.0)
-        for k in range(problem.n_classes):
-            block = problem.block(k)
-            # A large class is only sampled: let its sample stand for all of it, or the prior would be off.
-            judged = weights[block].sum()
-            weights[block] *= problem.weights[block].sum() / judged if judged > 0 else 0.0
-        owner = np.repeat(np.arange(problem.n_classes), np.diff(problem.starts))
-        slope = pairs.pooled_slope(solution.near, solution.far, owner, problem.judged, weights, _START_SLOPE, _STRENGTH)
-        learned, slopes = pairs.fit_offsets(
-            solution.near, solution.far, problem.starts, problem.judged, weights, slope, _STRENGTH
-        )
-        if rule == "calibrated":
-            offsets = learned
-        elif rule == "value":
-            offsets = np.zeros_like(learned)
-        else:
-            assert norms is not None
-            # A plane with u = 0 has distance 0: its value, which is floored, is not divided by anything.
-            zero = ~solution.planes.any(axis=2)
-            log_norms = np.where(zero, 0.0, np.log(np.maximum(norms, pairs.FLOOR)))
-            offsets = np.triu(log_norms - log_norms.T)
-        if not (np.isfinite(offsets).all() and np.isfinite(slopes).all()):
+    def fit(
+        cls, near: Array, far: Array, starts: Array, weights: Array, totals: Array, rule: str, multiclass: str
+    ) -> Decision:
+        """Learn offsets and slopes from the values that rows get from planes which do not know them.
+
+        Rows are sorted by class; those without weight do not count.  The rows of a class stand for all of it, which
+        weighs `totals`: otherwise the prior would be off where a large class is only sampled.  The offsets of the rule
+        "distance" are set afterwards, from the norms of the planes.
+        """
+        judged = weights > 0
+        sampled = np.array([weights[first:last].sum() for first, last in pairwise(starts)])
+        owner = np.repeat(np.arange(len(totals)), np.diff(starts))
+        weights = weights * np.divide(totals, sampled, out=np.zeros_like(sampled), where=sampled > 0)[owner]
+        slope = pairs.pooled_slope(near, far, owner, judged, weights, _START_SLOPE, _STRENGTH)
+        learned, slopes = pairs.fit_offsets(near, far, starts, judged, weights, slope, _STRENGTH)
+        offsets = learned if rule == "calibrated" else np.zeros_like(learned)
+        decision = cls(offsets, learned, slopes, multiclass, calibrated=rule == "calibrated")
+        decision._check()
+        return decision
+
+    @classmethod
+    def plain(cls, n_classes: int, multiclass: str, rule: str) -> Decision:
+        """Compare plain values: what is known before there are rows to learn from."""
+        zero = np.zeros((n_classes, n_classes))
+        slopes = np.triu(np.full((n_classes, n_classes), _START_SLOPE), 1) + np.tril(np.ones((n_classes, n_classes)))
+        return cls(zero, zero, slopes, multiclass, calibrated=rule == "calibrated")
+
+    def use_distances(self, norms: Array) -> None:
+        """Decide by distances |h.u| / ||w||, the paper's rule."""
+        # A plane with w = 0 has distance 0: its value, which is floored, is not divided by anything.
+        log_norms = np.where(norms > 0, np.log(np.maximum(norms, pairs.FLOOR)), 0.0)
+        self.offsets = np.triu(log_norms - log_norms.T)
+        self._check()
+
+    def _check(self) -> None:
+        if not (np.isfinite(self.offsets).all() and np.isfinite(self.slopes).all()):
             raise ValueError("The planes are not finite. Scale the columns of X, or raise reg.")
-        return cls(offsets, learned, slopes, multiclass, calibrated=rule == "calibrated")
 
     def winners(self, rows: Array, planes: Array) -> Array:
         """Index of the class that wins each row."""

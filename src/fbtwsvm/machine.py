@@ -14,7 +14,7 @@ import numpy as np
 from .decision import Decision
 from .kernel_form import solve_kernel
 from .kernels import Array
-from .membership import memberships
+from .membership import clean, distances_to_means, memberships
 from .moments import class_means
 from .planes import Problem, Solution, Start, solve_features
 
@@ -57,7 +57,7 @@ def learn(settings: Settings, data: Array, starts: Array, weights: Array, judged
         distances = _distances_from_kernel(data, weights, starts)
     else:
         means = class_means(data, weights, starts)
-        distances = _distances_to_means(data, means)
+        distances = distances_to_means(data, means)
     share = _all_memberships(distances, starts, settings)
     problem = Problem(
         starts=starts,
@@ -80,32 +80,21 @@ def learn(settings: Settings, data: Array, starts: Array, weights: Array, judged
         solution.planes = solution.planes.astype(data.dtype)
     else:
         solution = solve_features(data, problem, Start.cold(data, means, problem))
-    norms = None
+    totals = np.add.reduceat(weights, starts[:-1])
+    judged_weights = np.where(judged, weights, 0.0)
+    decision = Decision.fit(
+        solution.near, solution.far, starts, judged_weights, totals, settings.decision, settings.multiclass
+    )
     if settings.decision == "distance":
-        norms = _norms(solution.planes[..., :-1], data if exact else None)
-    decision = Decision.fit(solution, norms, problem, settings.decision, settings.multiclass)
+        decision.use_distances(norms(solution.planes[..., :-1], data if exact else None))
     return Machine(decision, solution, share)
 
 
-def _norms(weights: Array, kernel: Array | None) -> Array:
+def norms(weights: Array, kernel: Array | None = None) -> Array:
     """||w|| of every plane; for coefficients c of training rows, ||w||^2 = c'Kc."""
     if kernel is None:
         return np.asarray(np.linalg.norm(weights, axis=2))
     return np.asarray(np.sqrt(np.maximum(np.einsum("abi,abi->ab", weights @ kernel, weights), 0.0)))
-
-
-def _distances_to_means(rows: Array, means: Array) -> Array:
-    """Squared distances of rows to the class means; the bias column cancels."""
-    centre = means.mean(axis=0)
-    shifted = (means - centre).astype(rows.dtype)
-    squared_norms = np.empty(len(rows))
-    products = np.empty((len(rows), len(means)))
-    for first in range(0, len(rows), 4096):
-        tile = rows[first : first + 4096] - centre.astype(rows.dtype)
-        squared_norms[first : first + 4096] = np.einsum("ij,ij->i", tile, tile)
-        products[first : first + 4096] = tile @ shifted.T
-    mean_norms = np.einsum("ij,ij->i", means - centre, means - centre)
-    return _clean(squared_norms[:, None] - 2.0 * products + mean_norms, squared_norms[:, None] + mean_norms, rows.dtype)
 
 
 def _distances_from_kernel(kernel: Array, weights: Array, starts: Array) -> Array:
@@ -118,15 +107,9 @@ def _distances_from_kernel(kernel: Array, weights: Array, starts: Array) -> Arra
     products = kernel.astype(np.float64) @ average
     mean_norms = np.einsum("ik,ik->k", average, products)
     squared_norms = np.diag(kernel).astype(np.float64)
-    return _clean(
+    return clean(
         squared_norms[:, None] - 2.0 * products + mean_norms, squared_norms[:, None] + mean_norms, kernel.dtype
     )
-
-
-def _clean(distances: Array, sizes: Array, dtype: np.dtype) -> Array:
-    """Set distances that are nothing but the rounding of their terms to zero: rescaling would blow them up."""
-    distances[distances < 16.0 * np.finfo(dtype).eps * sizes] = 0.0
-    return distances
 
 
 def _all_memberships(distances: Array, starts: Array, settings: Settings) -> Array:

@@ -20,7 +20,27 @@ _DELTA = 1e-10  # keeps R away from zero
 _SMALLEST = float(np.finfo(np.float64).eps)  # the lower end of the published code's (0, 1]
 
 
-def memberships(own: Array, other: Array, mu: float, kind: str) -> Array:
+def distances_to_means(rows: Array, means: Array) -> Array:
+    """Squared distances of rows to the class means; the bias column cancels."""
+    centre = means.mean(axis=0)
+    shifted = (means - centre).astype(rows.dtype)
+    squared_norms = np.empty(len(rows))
+    products = np.empty((len(rows), len(means)))
+    for first in range(0, len(rows), 4096):
+        tile = rows[first : first + 4096] - centre.astype(rows.dtype)
+        squared_norms[first : first + 4096] = np.einsum("ij,ij->i", tile, tile)
+        products[first : first + 4096] = tile @ shifted.T
+    mean_norms = np.einsum("ij,ij->i", means - centre, means - centre)
+    return clean(squared_norms[:, None] - 2.0 * products + mean_norms, squared_norms[:, None] + mean_norms, rows.dtype)
+
+
+def clean(distances: Array, sizes: Array, dtype: np.dtype) -> Array:
+    """Set distances that are nothing but the rounding of their terms to zero: rescaling would blow them up."""
+    distances[distances < 16.0 * np.finfo(dtype).eps * sizes] = 0.0
+    return distances
+
+
+def memberships(own: Array, other: Array, mu: float, kind: str, gone: tuple[float, float] | None = None) -> Array:
     """Membership of the rows of one class against every class.
 
     Parameters
@@ -33,6 +53,8 @@ def memberships(own: Array, other: Array, mu: float, kind: str) -> Array:
         Share of a noisy row.
     kind : {"fuzzy", "printed", "none"}
         Rescaled to (0, 1], as printed, or all ones.
+    gone : (float, float) or None
+        Squared distances of the nearest and the farthest row of the class among those that are no longer here.
 
     Returns
     -------
@@ -41,11 +63,15 @@ def memberships(own: Array, other: Array, mu: float, kind: str) -> Array:
         classes of one or two rows, which are all equally far from their own mean.
     """
     shape = other.shape
-    if kind == "none" or len(own) <= 2:
+    if kind == "none" or (gone is None and len(own) <= 2):
         return np.ones(shape)
-    closeness = 1.0 - np.sqrt(own / (own.max() + _DELTA))
+    farthest = max(own.max(), gone[1]) if gone else own.max()
+    closeness = 1.0 - np.sqrt(own / (farthest + _DELTA))
     share: Array = np.where(own[:, None] >= other, mu, 1.0 - mu) * closeness[:, None]
     low, high = share.min(axis=0), share.max(axis=0)
+    if gone:
+        low = np.minimum(low, 1.0 - np.sqrt(gone[1] / (farthest + _DELTA)))
+        high = np.maximum(high, max(mu, 1.0 - mu) * (1.0 - np.sqrt(gone[0] / (farthest + _DELTA))))
     constant = high - low <= 1e-9 * np.maximum(high, _SMALLEST)
     if kind == "fuzzy":
         width = np.where(constant, 1.0, high - low)

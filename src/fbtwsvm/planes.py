@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from . import kernels
 from .kernels import Array
@@ -34,6 +35,12 @@ _GROWTH = 1.0  # a working set at most doubles in a round
 _MAX_ROUNDS = 100
 _FAR = -1.25  # plane value below which an idle row leaves the working set
 _TILE = 1024  # rows whitened at a time
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """Return the one controller of BLAS threads: to look for it each time takes longer than a small solve."""
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ class Problem:
         items = list(items)
         if len(items) == 1:  # nothing to run side by side: the threads are BLAS's
             return [function(items[0])]
-        with threadpool_limits(limits=1, user_api="blas"):
+        with _threads().limit(limits=1, user_api="blas"):
             run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
             results: list[Out] = run(delayed(function)(item) for item in items)
         return results
@@ -227,7 +234,8 @@ class _NearPlanes:
         if self.guessed:
             # One solve: u = -G^-1 m_b, scaled to -1 at the mean m_b of class b.
             pulls = self.whitener.rows(start.guess.astype(rows.dtype))
-            self.planes = self.whitener.planes(pulls / np.einsum("ij,ij->i", pulls, pulls)[:, None])
+            squares = np.einsum("ij,ij->i", pulls, pulls)
+            self.planes = self.whitener.planes(pulls / np.where(squares > 0, squares, 1.0)[:, None])
         else:
             self.in_set = (self.alpha > 0) & np.repeat(self.todo, np.diff(problem.starts))
             self._whiten_joined()

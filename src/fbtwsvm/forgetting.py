@@ -1,0 +1,154 @@
+"""What leaves the kept rows, and what stays of it: forgetting, the second look, condensing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .kept import Kept
+from .kernels import Array
+
+_SLACK = 1e-9  # how far from its bounds a dual is free, relative to its box
+
+
+class Trace(NamedTuple):
+    """What is remembered of a row that had an id: enough to take it out again.
+
+    `level` is its class's level (see `Gone.levels`) when it left; weight and alpha have that unit.
+    """
+
+    time: int
+    weight: float
+    level: float
+    alpha: Array | None
+
+
+@dataclass
+class Gone:
+    """What rows that are no longer kept have left behind; index [a, b] is the plane near a that pushes b.
+
+    frozen            (n_classes, n_classes, n_columns): their pull, sum of alpha_i h_i
+    mass              (n_classes, n_classes): sum of their C w s
+    nearest, farthest (n_classes,): extremes of their squared distance to the mean of their class
+    counts            (n_classes,): how many there were
+    condensed         (n_classes,): how many of them left a pull
+    levels            (n_classes,): logarithm of what weights of the class have been multiplied with so far
+    traces            id -> trace, for rows that came with an id
+    """
+
+    frozen: Array
+    mass: Array
+    nearest: Array
+    farthest: Array
+    counts: Array
+    condensed: Array
+    levels: Array
+    traces: dict[Any, Trace] = field(default_factory=dict)
+
+    @classmethod
+    def nothing(cls, n_classes: int, n_columns: int) -> Gone:
+        """Nobody has left yet."""
+        none = np.zeros(n_classes)
+        counts = np.zeros(n_classes, dtype=np.int64)
+        frozen, mass = np.zeros((n_classes, n_classes, n_columns)), np.zeros((n_classes, n_classes))
+        return cls(frozen, mass, none, none.copy(), counts, counts.copy(), none.copy())
+
+    def take(self, rows: Kept, own_distances: Array, pull: bool = True) -> None:
+        """Remember rows (sorted by class) that leave; with `pull` their duals freeze, otherwise they are dropped."""
+        used = np.flatnonzero(rows.alpha.any(axis=1)) if pull else np.empty(0, dtype=np.int64)
+        starts = np.searchsorted(rows.labels, np.arange(len(self.counts) + 1))
+        for k, (first, last) in enumerate(pairwise(starts)):
+            if first == last:
+                continue
+            own = own_distances[first:last]
+            before = self.counts[k] > 0
+            self.nearest[k] = min(self.nearest[k], own.min()) if before else own.min()
+            self.farthest[k] = max(self.farthest[k], own.max())
+            self.counts[k] += last - first
+            self.mass[:, k] += rows.box[first:last].sum(axis=0)
+            pulling = used[(used >= first) & (used < last)]
+            if len(pulling):
+                self.frozen[:, k] += rows.alpha[pulling].T @ rows.rows[pulling].astype(np.float64)
+                self.condensed[k] += len(pulling)
+        named = np.flatnonzero(rows.ids != None)  # noqa: E711  (elementwise)
+        pulls = np.isin(named, used)
+        for i, pulls_still in zip(named, pulls, strict=True):
+            alpha = rows.alpha[i].copy() if pulls_still else None
+            level = float(self.levels[rows.labels[i]])
+            self.traces[rows.ids[i]] = Trace(int(rows.times[i]), float(rows.weights[i]), level, alpha)
+
+    def scale(self, factor: float, k: int | slice) -> None:
+        """Follow a multiplication of the weights of class k."""
+        self.frozen[:, k] *= factor
+        self.mass[:, k] *= factor
+        self.levels[k] += np.log(factor)
+
+    def insert_class(self, k: int) -> None:
+        """Make room for a new class at index k."""
+        for axis in (0, 1):
+            self.frozen = np.insert(self.frozen, k, 0.0, axis=axis)
+            self.mass = np.insert(self.mass, k, 0.0, axis=axis)
+        self._each_vector(lambda vector: np.insert(vector, k, 0))
+        self._each_alpha(lambda alpha: np.insert(alpha, k, 0.0))
+
+    def delete_class(self, k: int) -> None:
+        """Remove class k."""
+        for axis in (0, 1):
+            self.frozen = np.delete(self.frozen, k, axis=axis)
+            self.mass = np.delete(self.mass, k, axis=axis)
+        self._each_vector(lambda vector: np.delete(vector, k))
+        self._each_alpha(lambda alpha: np.delete(alpha, k))
+
+    def _each_vector(self, change: Any) -> None:
+        for name in ("nearest", "farthest", "counts", "condensed", "levels"):
+            setattr(self, name, change(getattr(self, name)))
+
+    def _each_alpha(self, change: Any) -> None:
+        for key, trace in self.traces.items():
+            if trace.alpha is not None:
+                self.traces[key] = trace._replace(alpha=change(trace.alpha))
+
+
+def forget(kept: Kept, forget_after: int | None, threshold: float) -> Kept:
+    """Count the settles at which a row did nothing, and move it to the second look when there were enough.
+
+    The paper's rule: every dual at or below the threshold (phi), `forget_after` (d) times, in a row or not.  A row that
+    does something on its second look is back in the support.
+    """
+    idle = (kept.alpha <= threshold).all(axis=1)
+    misses = np.where(kept.second & ~idle, 0, kept.misses + (idle & ~kept.second))
+    second = kept.second & idle
+    if forget_after is not None:
+        second |= idle & (misses >= forget_after)
+    return replace(kept, misses=misses, second=second)
+
+
+def condense(kept: Kept, memory: int | None, second_look: int, own_distances: Array, gone: Gone) -> Kept:
+    """Bring a class that keeps more than `memory` support rows back to that: the rest freezes into the planes' pulls.
+
+    First go rows that sit at a bound for every opponent, oldest first, then those with the least free dual.  Rows
+    whose duals are all zero get a second look; of those that wait for one the newest `second_look` remain.
+    """
+    leaving = np.zeros(len(kept), dtype=bool)
+    second = kept.second.copy()
+    if memory is not None:
+        for k in np.flatnonzero(np.bincount(kept.labels[~second]) > memory):
+            support = np.flatnonzero((kept.labels == k) & ~second)
+            alpha, box = kept.alpha[support], kept.box[support]
+            free = np.where((alpha > _SLACK * box) & (alpha < (1.0 - _SLACK) * box), alpha, 0.0).sum(axis=1)
+            surplus = support[np.lexsort((kept.times[support], free))[: len(support) - memory]]
+            idle = ~kept.alpha[surplus].any(axis=1)
+            second[surplus[idle]] = True
+            leaving[surplus[~idle]] = True
+    for k in np.flatnonzero(np.bincount(kept.labels[second]) > second_look):
+        waiting = np.flatnonzero((kept.labels == k) & second)
+        newest_last = np.argsort(kept.times[waiting], kind="stable")
+        leaving[waiting[newest_last[: len(waiting) - second_look]]] = True
+    kept = replace(kept, second=second)
+    if leaving.any():
+        gone.take(kept.take(leaving), own_distances[leaving])
+        kept = kept.take(~leaving)
+    return kept

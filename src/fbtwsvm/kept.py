@@ -1,0 +1,119 @@
+"""The rows that a stream keeps: support points, and those that get a second look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .kernels import Array
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows that arrive together.
+
+    rows     (n, n_columns): mapped, with the bias column
+    labels   (n,): class indices
+    weights  (n,): sample weights
+    times    (n,): position in the stream
+    ids      (n,): names that the user gave, or None
+    raw      the rows as they came, where the map may have to be made anew; otherwise None
+    """
+
+    rows: Array
+    labels: Array
+    weights: Array
+    times: Array
+    ids: Array
+    raw: Any
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, index: Any) -> Chunk:
+        """Return some of the rows."""
+        return Chunk(*_taken(self, index))
+
+    @property
+    def present(self) -> Array:
+        """Classes that occur."""
+        return np.unique(self.labels)
+
+
+@dataclass(frozen=True)
+class Kept(Chunk):
+    """Rows that are kept, and their part in the planes.
+
+    alpha, box  (n, n_classes): dual and its bound in the plane near each other class
+    misses      (n,): settles at which every dual was (almost) zero
+    second      (n,): dropped from the support, waiting for a second look
+    """
+
+    alpha: Array
+    box: Array
+    misses: Array
+    second: Array
+
+    @classmethod
+    def of(cls, chunk: Chunk, alpha: Array, box: Array, second: Array) -> Kept:
+        """Keep the rows of a chunk."""
+        misses = np.zeros(len(chunk), dtype=np.int64)
+        return cls(**vars(chunk), alpha=alpha, box=box, misses=misses, second=second)
+
+    @classmethod
+    def empty(cls, n_classes: int, n_columns: int, dtype: np.dtype) -> Kept:
+        """Nothing yet."""
+        none = np.empty(0, dtype=np.int64)
+        duals = np.empty((0, n_classes))
+        return cls(
+            np.empty((0, n_columns), dtype=dtype), none, np.empty(0), none, np.empty(0, dtype=object), None,
+            duals, duals, none, np.empty(0, dtype=bool),
+        )  # fmt: skip
+
+    def take(self, index: Any) -> Kept:
+        """Return some of the rows."""
+        return Kept(*_taken(self, index))
+
+    def join(self, *others: Kept) -> Kept:
+        """Append others."""
+        stores = [store for store in (self, *others) if len(store)]
+        if len(stores) <= 1:
+            return stores[0] if stores else self
+        return Kept(*(_stack(parts) for parts in zip(*map(_parts, stores), strict=True)))
+
+    def by_class(self) -> Kept:
+        """Sort by class, keeping the order of arrival within each."""
+        if (self.labels[1:] >= self.labels[:-1]).all():
+            return self
+        return self.take(np.argsort(self.labels, kind="stable"))
+
+    def insert_class(self, k: int) -> Kept:
+        """Make room for a new class at index k."""
+        alpha, box = (np.insert(a, k, 0.0, axis=1) for a in (self.alpha, self.box))
+        return replace(self, labels=self.labels + (self.labels >= k), alpha=alpha, box=box)
+
+    def delete_class(self, k: int) -> Kept:
+        """Remove class k and its rows."""
+        rest = self.take(self.labels != k)
+        alpha, box = (np.delete(a, k, axis=1) for a in (rest.alpha, rest.box))
+        return replace(rest, labels=rest.labels - (rest.labels > k), alpha=alpha, box=box)
+
+
+def _parts(chunk: Chunk) -> list[Any]:
+    """All fields in order."""
+    return [getattr(chunk, field.name) for field in fields(chunk)]
+
+
+def _taken(chunk: Chunk, index: Any) -> list[Any]:
+    """All fields in order, of some of the rows."""
+    return [None if part is None else part[index] for part in _parts(chunk)]
+
+
+def _stack(parts: tuple[Any, ...]) -> Any:
+    """Rows of several arrays, one below the other."""
+    if parts[0] is None:
+        return None
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
