@@ -19,17 +19,20 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .decision import Decision
 from .kernels import Array
 from .ladder import climb
+from .learner import Committee
 from .machine import Machine, Settings, judged_rows, learn
 from .maps import Mapping, choose_map
 from .rows import TrainingRows, arrange
 from .similarity import KERNELS, USES_GAMMA, Kernel, check_domain, gamma_scale
+from .streaming import Given, StreamingMixin
 from .targets import class_factors, per_class, present_classes
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
+_COUNT = Interval(Integral, 1, None, closed="left")
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 
 
-class FBTWSVM(ClassifierMixin, BaseEstimator):
+class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
     """Fuzzy bounded twin support vector machine.
 
     For every ordered pair of classes (a, b) one plane lies near the rows of a and keeps those of b away; a row goes to
@@ -84,6 +87,35 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Duality gap at which a plane is solved, relative to its primal value at u = 0.
     max_iter : int, default=1000
         Most sweeps of coordinate descent for a plane; a `ConvergenceWarning` says when they were not enough.
+    memory : int or None, default=200
+        Stream: support rows kept of each class, a hard limit; None keeps all.  What goes beyond it is condensed into
+        the planes.
+    second_look : int, default=100
+        Stream: rows of each class that do nothing at present and are looked at again whenever planes settle.
+    forget_after : int or None, default=None
+        Stream: the paper's d.  A kept row whose dual variables are all at most `forget_below` when planes settle, so
+        many times, leaves the support; None: only the memory limit sends it away.
+    forget_below : float, default=1e-5
+        Stream: the paper's phi.
+    decay : float or "auto", default=1.0
+        Stream: what a row's weight is multiplied by with each row that comes after it; 1 never fades.  "auto" learns at
+        four speeds (half-lives of 10, 100 and 1,000 rows, and for ever) and trusts each by its success on rows just
+        tested, for four times the work; plane values are then compared as they are, whatever `decision` and
+        `multiclass` say.
+    half_life : float or None, default=None
+        Stream: rows after which half of a row's weight is left, instead of `decay`.
+    accept : {"kkt", "inside", "outside", "all"}, default="kkt"
+        Stream: which new rows may become support rows.  "kkt": those that violate the optimality of a plane; "inside"
+        and "outside": those whose gradient is within, or not within, the bounds that it had in the last solve from
+        scratch (what the published code does, and what the paper prints); "all".
+    statistics : {"all", "kept"}, default="all"
+        Stream: whether every row stays in the Gram matrices, or, as in the paper, only support rows.
+    warm_up : int or "auto", default="auto"
+        Stream: rows collected before gamma, map and scale are fixed; "auto" is 500, or `n_components` if that is more.
+    drift_detector : object or None, default=None
+        Stream: anything with river's interface, `update(error)` and `drift_detected`.  A copy is told of each row
+        whether it was classified wrongly before it was learned; on drift all that is known fades to a tenth of its
+        weight.
     n_jobs : int or None, default=None
         Threads over classes; the model is the same for every value.
     random_state : int, RandomState or None, default=None
@@ -150,7 +182,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             StrOptions({"auto", "nystroem", "fourier", "orthogonal", "exact"}),
             HasMethods(["fit", "transform"]),
         ],
-        "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "n_components": [StrOptions({"auto"}), _COUNT],
         "C": [_POSITIVE, tuple, list],
         "reg": [_POSITIVE, tuple, list],
         "mu": [Interval(Real, 0, 1, closed="both")],
@@ -159,7 +191,17 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         "decision": [StrOptions({"calibrated", "value", "distance"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "tol": [_POSITIVE],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [_COUNT],
+        "memory": [_COUNT, None],
+        "second_look": [Interval(Integral, 0, None, closed="left")],
+        "forget_after": [_COUNT, None],
+        "forget_below": [Interval(Real, 0, None, closed="left")],
+        "decay": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+        "half_life": [_POSITIVE, None],
+        "accept": [StrOptions({"kkt", "inside", "outside", "all"})],
+        "statistics": [StrOptions({"all", "kept"})],
+        "warm_up": [StrOptions({"auto"}), _COUNT],
+        "drift_detector": [HasMethods(["update"]), None],
         "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -181,6 +223,16 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         class_weight: dict[Any, float] | str | None = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
+        memory: int | None = 200,
+        second_look: int = 100,
+        forget_after: int | None = None,
+        forget_below: float = 1e-5,
+        decay: float | str = 1.0,
+        half_life: float | None = None,
+        accept: str = "kkt",
+        statistics: str = "all",
+        warm_up: int | str = "auto",
+        drift_detector: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -198,6 +250,16 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+        self.memory = memory
+        self.second_look = second_look
+        self.forget_after = forget_after
+        self.forget_below = forget_below
+        self.decay = decay
+        self.half_life = half_life
+        self.accept = accept
+        self.statistics = statistics
+        self.warm_up = warm_up
+        self.drift_detector = drift_detector
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -221,6 +283,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             The fitted model itself.
         """
         fresh = copy(self)
+        fresh._reset()
         fresh._learn(X, y, sample_weight)
         self.__dict__ = fresh.__dict__
         return self
@@ -303,33 +366,39 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         a, b = known.index(near), known.index(pushed)
         return self._decide(X, lambda rows, planes: rows @ planes[a, b])
 
+    def _reset(self) -> None:
+        """Forget everything learned."""
+        for name in [name for name in vars(self) if name.endswith("_") or name.startswith("_")]:
+            delattr(self, name)
+
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Check what `fit` was given and learn from it."""
         self._validate_params()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._check_domain(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self._fit_rows(X, y, weights)
+        self._dtype = X.dtype
+        present = weights > 0
+        history = Given(X, y, weights, np.full(len(y), None, dtype=object))
+        self._history = history if present.all() else history.take(present)
+
+    def _fit_rows(self, X: Any, y: Array, weights: Array, *, quick: bool = False) -> None:
+        """Learn from checked rows at once; `quick` takes the plain width and the exact kernel."""
         self.classes_, labels = present_classes(y, weights)
         n_classes = len(self.classes_)
         weights = weights * class_factors(self.class_weight, self.classes_, labels, weights)
         rows = arrange(X, labels, weights, n_classes)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        settings = Settings(
-            box=per_class("C", self.C, n_classes),
-            reg=per_class("reg", self.reg, n_classes),
-            mu=self.mu,
-            membership=self.membership,
-            decision=self.decision,
-            multiclass=self.multiclass,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-            say=self._say,
-        )
+        settings = self._settings(n_classes)
+        feature_map, n_components = self.feature_map, self.n_components
+        if quick and isinstance(feature_map, str):
+            feature_map, n_components = "auto", "auto"
         # Once before the ladder, so that a map that cannot be is refused before any time is spent.
-        choose_map(self.kernel, self.feature_map, self.n_components, None, rows, seed)
-        self.gamma_ = self._choose_gamma(rows, settings, seed)
-        transformer = choose_map(self.kernel, self.feature_map, self.n_components, self.gamma_, rows, seed)
+        choose_map(self.kernel, feature_map, n_components, None, rows, seed)
+        self.gamma_ = self._choose_gamma(rows, settings, seed, quick=quick)
+        transformer = choose_map(self.kernel, feature_map, n_components, self.gamma_, rows, seed)
         self._say(f"mapping {rows.n} {'distinct ' if rows.small else ''}rows")
         self._mapping, mapped = Mapping.fit(transformer, rows, y, self.kernel)
         self.n_components_ = mapped.shape[1] - (0 if self._mapping.exact else 1)
@@ -339,7 +408,22 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         machine = learn(settings, mapped, rows.starts, rows.weights, judged, exact=self._mapping.exact)
         self._record(machine, rows, settings)
 
-    def _choose_gamma(self, rows: TrainingRows, settings: Settings, seed: int) -> float | None:
+    def _settings(self, n_classes: int) -> Settings:
+        """Return what the engine needs to know of the parameters."""
+        return Settings(
+            box=per_class("C", self.C, n_classes) if n_classes > 1 else np.ones(n_classes),
+            reg=per_class("reg", self.reg, n_classes) if n_classes > 1 else np.ones(n_classes),
+            mu=self.mu,
+            membership=self.membership,
+            decision=self.decision,
+            multiclass=self.multiclass,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            say=self._say,
+        )
+
+    def _choose_gamma(self, rows: TrainingRows, settings: Settings, seed: int, *, quick: bool = False) -> float | None:
         """Resolve gamma: given, from the variance, or by the ladder; None where the kernel has none."""
         if self.kernel not in USES_GAMMA or not isinstance(self.feature_map, str):
             return None
@@ -349,7 +433,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             scale = gamma_scale(rows.X[rows.index], self.kernel, rows.weights)
         else:
             scale = gamma_scale(rows.X, self.kernel, rows.given_weights)
-        if self.gamma == "scale":
+        if quick or self.gamma == "scale":
             return scale
         chosen = climb(rows, self.kernel, scale, settings, seed)
         self._say(f"gamma: {chosen:.6g} ({chosen / scale:.4g} times scale)")
@@ -379,7 +463,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
                 stacklevel=4,
             )
 
-    def _rule(self) -> Decision:
+    def _rule(self) -> Decision | Committee:
         check_is_fitted(self)
         return self._decision
 

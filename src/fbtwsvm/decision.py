@@ -110,6 +110,10 @@ class Decision:
             chances = _put_first(chances, self.winners(rows, planes))
         return chances
 
+    def log_chances(self, rows: Array, planes: Array) -> Array:
+        """Log-chances of the classes (n, K) by the closed form of coupling."""
+        return np.concatenate([pairs.log_chances(m) for m in self._tiles(rows, planes, self.learned_offsets)])
+
     def margins_over(self, rows: Array, planes: Array, labels: Array) -> Array:
         """Margin (n, K) by which each class beats the row's own class; 0 for itself."""
         done, parts = 0, []

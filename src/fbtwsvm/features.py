@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -235,13 +236,37 @@ class NystroemFeatures(_Map):
                 chosen = _leverage_choice(X, count, kernel, random)
             self.landmark_indices_ = np.sort(chosen)
             self.landmarks_ = X[self.landmark_indices_]
-        precise = self.landmarks_.astype(np.float64)
-        # Rows seen in float32 carry its rounding: directions smaller than that mean nothing.
-        factor = _jittered_factor(kernel(precise, precise), 1e-7 if X.dtype == np.float32 else 1e-11)
-        inverse = solve_triangular(factor, np.eye(count), lower=True, check_finite=False)
-        self.normalisation_ = np.ascontiguousarray(inverse.T, dtype=X.dtype)
-        self._n_features_out = count
+        self._normalise(X.dtype)
         return self
+
+    def _normalise(self, dtype: np.dtype) -> None:
+        """Find the normalisation of the landmarks."""
+        precise = self.landmarks_.astype(np.float64)
+        between = similarity(self.kernel, self.gamma_)(precise, precise)
+        # Rows seen in float32 carry its rounding: directions smaller than that mean nothing.
+        factor = _jittered_factor(between, 1e-7 if dtype == np.float32 else 1e-11)
+        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
+        self.normalisation_ = np.ascontiguousarray(inverse.T, dtype=dtype)
+        self._n_features_out = len(factor)
+
+    def with_landmarks(self, landmarks: Any) -> Self:
+        """Return a fitted copy of this map with other landmarks.
+
+        Parameters
+        ----------
+        landmarks : {ndarray, sparse matrix} of shape (n_components, n_features_in_)
+            The rows to use.
+
+        Returns
+        -------
+        NystroemFeatures
+            The new map; this one is left as it is.
+        """
+        check_is_fitted(self)
+        twin = copy(self)
+        twin.landmarks_, twin.landmark_indices_ = landmarks, None
+        twin._normalise(self.normalisation_.dtype)
+        return twin
 
     def transform(self, X: Any) -> Array:
         """Map rows; float32 in, float32 out."""

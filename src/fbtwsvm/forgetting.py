@@ -17,9 +17,11 @@ _SLACK = 1e-9  # how far from its bounds a dual is free, relative to its box
 class Trace(NamedTuple):
     """What is remembered of a row that had an id: enough to take it out again.
 
-    `level` is its class's level (see `Gone.levels`) when it left; weight and alpha have that unit.
+    `level` is its class's level (see `Gone.levels`) when it left; weight and alpha have that unit, and alpha is that of
+    a class with factor 1.
     """
 
+    label: int
     time: int
     weight: float
     level: float
@@ -36,7 +38,8 @@ class Gone:
     counts            (n_classes,): how many there were
     condensed         (n_classes,): how many of them left a pull
     levels            (n_classes,): logarithm of what weights of the class have been multiplied with so far
-    traces            id -> trace, for rows that came with an id
+    traces            id -> trace, for rows that came with an id; shared by copies, so never changed in place
+    fresh             traces that are to be added when the copy replaces its original
     """
 
     frozen: Array
@@ -47,6 +50,7 @@ class Gone:
     condensed: Array
     levels: Array
     traces: dict[Any, Trace] = field(default_factory=dict)
+    fresh: dict[Any, Trace] = field(default_factory=dict)
 
     @classmethod
     def nothing(cls, n_classes: int, n_columns: int) -> Gone:
@@ -56,8 +60,11 @@ class Gone:
         frozen, mass = np.zeros((n_classes, n_classes, n_columns)), np.zeros((n_classes, n_classes))
         return cls(frozen, mass, none, none.copy(), counts, counts.copy(), none.copy())
 
-    def take(self, rows: Kept, own_distances: Array, pull: bool = True) -> None:
-        """Remember rows (sorted by class) that leave; with `pull` their duals freeze, otherwise they are dropped."""
+    def take(self, rows: Kept, own_distances: Array, factors: Array, pull: bool = True) -> None:
+        """Remember rows (sorted by class) that leave; with `pull` their duals freeze, otherwise they are dropped.
+
+        `factors` are those of the classes under class_weight="balanced".
+        """
         used = np.flatnonzero(rows.alpha.any(axis=1)) if pull else np.empty(0, dtype=np.int64)
         starts = np.searchsorted(rows.labels, np.arange(len(self.counts) + 1))
         for k, (first, last) in enumerate(pairwise(starts)):
@@ -76,9 +83,10 @@ class Gone:
         named = np.flatnonzero(rows.ids != None)  # noqa: E711  (elementwise)
         pulls = np.isin(named, used)
         for i, pulls_still in zip(named, pulls, strict=True):
-            alpha = rows.alpha[i].copy() if pulls_still else None
-            level = float(self.levels[rows.labels[i]])
-            self.traces[rows.ids[i]] = Trace(int(rows.times[i]), float(rows.weights[i]), level, alpha)
+            k = int(rows.labels[i])
+            alpha = rows.alpha[i] / factors[k] if pulls_still else None
+            level = float(self.levels[k])
+            self.fresh[rows.ids[i]] = Trace(k, int(rows.times[i]), float(rows.weights[i]), level, alpha)
 
     def scale(self, factor: float, k: int | slice) -> None:
         """Follow a multiplication of the weights of class k."""
@@ -92,7 +100,7 @@ class Gone:
             self.frozen = np.insert(self.frozen, k, 0.0, axis=axis)
             self.mass = np.insert(self.mass, k, 0.0, axis=axis)
         self._each_vector(lambda vector: np.insert(vector, k, 0))
-        self._each_alpha(lambda alpha: np.insert(alpha, k, 0.0))
+        self._each_trace(lambda label, alpha: (label + (label >= k), None if alpha is None else np.insert(alpha, k, 0)))
 
     def delete_class(self, k: int) -> None:
         """Remove class k."""
@@ -100,16 +108,27 @@ class Gone:
             self.frozen = np.delete(self.frozen, k, axis=axis)
             self.mass = np.delete(self.mass, k, axis=axis)
         self._each_vector(lambda vector: np.delete(vector, k))
-        self._each_alpha(lambda alpha: np.delete(alpha, k))
+        self._each_trace(lambda label, alpha: (label - (label > k), None if alpha is None else np.delete(alpha, k)))
 
     def _each_vector(self, change: Any) -> None:
         for name in ("nearest", "farthest", "counts", "condensed", "levels"):
             setattr(self, name, change(getattr(self, name)))
 
-    def _each_alpha(self, change: Any) -> None:
-        for key, trace in self.traces.items():
-            if trace.alpha is not None:
-                self.traces[key] = trace._replace(alpha=change(trace.alpha))
+    def _each_trace(self, change: Any) -> None:
+        changed = {}
+        for key, trace in (self.traces | self.fresh).items():
+            label, alpha = change(trace.label, trace.alpha)
+            changed[key] = trace._replace(label=label, alpha=alpha)
+        self.traces, self.fresh = changed, {}
+
+    def trace(self, key: Any) -> Trace | None:
+        """Return what is remembered of the row with this id."""
+        return self.fresh.get(key, self.traces.get(key))
+
+    def commit(self) -> None:
+        """Make new traces permanent, in one step that cannot be half done."""
+        self.traces.update(self.fresh)
+        self.fresh = {}
 
 
 def forget(kept: Kept, forget_after: int | None, threshold: float) -> Kept:
@@ -126,7 +145,9 @@ def forget(kept: Kept, forget_after: int | None, threshold: float) -> Kept:
     return replace(kept, misses=misses, second=second)
 
 
-def condense(kept: Kept, memory: int | None, second_look: int, own_distances: Array, gone: Gone) -> Kept:
+def condense(
+    kept: Kept, memory: int | None, second_look: int, own_distances: Array, factors: Array, gone: Gone
+) -> Kept:
     """Bring a class that keeps more than `memory` support rows back to that: the rest freezes into the planes' pulls.
 
     First go rows that sit at a bound for every opponent, oldest first, then those with the least free dual.  Rows
@@ -149,6 +170,6 @@ def condense(kept: Kept, memory: int | None, second_look: int, own_distances: Ar
         leaving[waiting[newest_last[: len(waiting) - second_look]]] = True
     kept = replace(kept, second=second)
     if leaving.any():
-        gone.take(kept.take(leaving), own_distances[leaving])
+        gone.take(kept.take(leaving), own_distances[leaving], factors)
         kept = kept.take(~leaving)
     return kept

@@ -11,6 +11,7 @@ and since problem (P) does not change when all its terms are multiplied, nothing
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -88,6 +89,30 @@ class Incremental:
         for k in range(n_classes):
             self._refresh(k)
 
+    def copy(self) -> Incremental:
+        """Return a copy to work on; rows and traces, which are never changed in place, are shared."""
+        shared = (self.kept, self.gone.traces, self.settings, self.policy, *self.pending)
+        return deepcopy(self, {id(thing): thing for thing in shared})
+
+    def before(self, classes: Array) -> Callable[[], None]:
+        """Return what takes rows of these classes back that `learn` is about to learn one by one."""
+        planes, counts, sums = self.planes.copy(), self.moments.counts.copy(), self.moments.sums.copy()
+        ranks, roots = self.roots.ranks.copy(), [(k, self.roots.matrices[k].copy()) for k in classes]
+        rise, clock, waiting = self.rise, self.clock, len(self.pending)
+
+        def undo() -> None:
+            self.planes, self.moments.counts, self.moments.sums, self.roots.ranks = planes, counts, sums, ranks
+            for k, root in roots:
+                self.roots.matrices[k] = root
+            self.rise, self.clock = rise, clock
+            del self.pending[waiting:]
+
+        return undo
+
+    def takes_at_once(self, n_rows: int) -> bool:
+        """Whether so many rows can be learned one by one before the next settle."""
+        return sum(map(len, self.pending)) + n_rows < self.lag and self.rise <= _RISE
+
     @property
     def n_classes(self) -> int:
         """Number of classes."""
@@ -109,7 +134,7 @@ class Incremental:
     def learn(self, chunk: Chunk, *, every_value: bool = False) -> Tested:
         """Learn a chunk: small ones row by row, with a settle in between when it is due, large ones as a block."""
         if len(chunk) >= self.lag:
-            tested = self._learn_block(chunk, every_value)
+            tested = self.absorb(chunk, every_value)
             self.settle()
             return tested
         parts = []
@@ -156,8 +181,8 @@ class Incremental:
         every, own = np.arange(n), chunk.labels
         return Tested(values[every, own], values[every, :, own], values if every_value else None)
 
-    def _learn_block(self, chunk: Chunk, every_value: bool) -> Tested:
-        """Take a block of rows in: all into the sums, those that pass the accept rule among the kept."""
+    def absorb(self, chunk: Chunk, every_value: bool = False) -> Tested:
+        """Take a block of rows in, to settle later: all into the sums, those that the accept rule passes are kept."""
         tested = self._test(chunk, every_value)
         weights = self._weights(chunk)
         accepted = self._accepts(chunk, tested.far)
@@ -214,7 +239,7 @@ class Incremental:
         self.pushed[np.unique(rows.labels)] = True
         if self.policy.second_look == 0 and rows.second.any():
             dropped = rows.take(rows.second).by_class()
-            self.gone.take(dropped, self._own_distances(dropped), pull=False)
+            self.gone.take(dropped, self._own_distances(dropped), self.factors, pull=False)
             rows = rows.take(~rows.second)
         self.kept = self.kept.join(rows)
 
@@ -312,7 +337,7 @@ class Incremental:
             self._move(kept, before.second & ~kept.second, 1.0)
             self._move(kept, kept.second & ~before.second, -1.0)
             support = np.setdiff1d(kept.times, kept.times[kept.second])
-        self.kept = condense(kept, policy.memory, policy.second_look, own_distances, self.gone)
+        self.kept = condense(kept, policy.memory, policy.second_look, own_distances, self.factors, self.gone)
         if policy.statistics == "kept":
             still = np.isin(kept.times, self.kept.times[~self.kept.second])
             self._move(kept, np.isin(kept.times, support) & ~still, -1.0)
@@ -331,6 +356,8 @@ class Incremental:
         melted = self.kept.weights < _MELTED * self.rise
         if melted.any():
             self.pushed[np.unique(self.kept.labels[melted])] = True
+            leaving = self.kept.take(melted).by_class()
+            self.gone.take(leaving, self._own_distances(leaving), self.factors)
             self.kept = self.kept.take(~melted)
         rows = self.gone.counts + np.bincount(self.kept.labels, minlength=self.n_classes)
         least = np.minimum(_LEAST, rows) * self.rise
@@ -381,6 +408,23 @@ class Incremental:
             self.factors[k] = wanted[k]
             self.moved[k] = self.pushed[k] = True
             self.roots.ranks[k] = self.planes.shape[2]
+
+    def remap(self, change: Array, rows: Array) -> None:
+        """Go over to another feature map: h_new = change h for what is gone, `rows` for what is kept."""
+        self.flush()
+        kept, n_columns = self.kept, len(change)
+        summed = ~kept.second | (self.policy.statistics == "all")
+        self._move(kept, summed, -1.0)
+        self.moments.remap(change)
+        self.gone.frozen = self.gone.frozen @ change.T
+        self.kept = replace(kept, rows=rows)
+        self._move(self.kept, summed, 1.0)
+        self.roots = Roots(self.n_classes, n_columns, self.dtype)
+        self.planes = np.zeros((self.n_classes, self.n_classes, n_columns), dtype=self.dtype)
+        for k in range(self.n_classes):
+            self._refresh(k)
+        self.moved[:], self.pushed[:] = True, True
+        self.settle()
 
     def _refresh(self, k: int) -> None:
         """Make the root of class k anew from its sums."""

@@ -71,6 +71,19 @@ def choose_map(
     return plain[str(kernel)]
 
 
+def stream_map(
+    kernel: str | Kernel, feature_map: Any, n_components: int, gamma: float | None, rows: TrainingRows, seed: int
+) -> Any:
+    """Return the unfitted transformer of a stream, of which `rows` are the first: never the exact kernel."""
+    if isinstance(feature_map, str) and feature_map == "auto":
+        feature_map = _automatic_map(kernel, rows.X.shape[1], exact_fits=False)
+    if isinstance(feature_map, str) and feature_map == "plain":
+        return choose_map(kernel, "auto", "auto", gamma, rows, seed)
+    if isinstance(feature_map, str) and feature_map == "nystroem":
+        n_components = min(n_components, rows.n)
+    return choose_map(kernel, feature_map, n_components, gamma, rows, seed)
+
+
 def _automatic_map(kernel: str | Kernel, n_features: int, exact_fits: bool) -> str:
     """Choose the map of "auto": plain columns where the kernel has them, else the exact kernel, else landmarks."""
     columns = {"linear": n_features, "chi2": 3 * n_features, "intersection": 3 * n_features}
@@ -134,6 +147,47 @@ class Mapping:
             mapping.scale = 1.0 if mean <= 0 else (1.0 / mean if mapping.exact else 1.0 / np.sqrt(mean))
             plain *= mapped.dtype.type(mapping.scale)
         return mapping, (np.ascontiguousarray(mapped[:, :-1]) if mapping.exact else mapped)
+
+    @property
+    def of_itself(self) -> bool:
+        """Whether the map owes nothing to the rows it was fitted on, given its width."""
+        return isinstance(self.transformer, FourierFeatures)
+
+    @property
+    def renewable(self) -> bool:
+        """Whether the map is made of landmarks that can be replaced, and shows how well it fits a row."""
+        return isinstance(self.transformer, NystroemFeatures) and is_normalised(self.transformer.kernel)
+
+    def expected_residual(self) -> float:
+        """Return the mean of 1 - ||z||^2 over landmarks, each left out of the map in turn: 1 / [K^-1]_ii."""
+        return float(np.mean(1.0 / np.square(self.transformer.normalisation_.astype(np.float64)).sum(axis=1)))
+
+    def renewed(self, landmarks: Any) -> tuple[Mapping, Array]:
+        """Return the map with other landmarks, and the matrix that carries rows of the old one over to it.
+
+        With z = N'k(L, x), and k(L', x) seen by the old map as Z(L') z(x):  z' = N''Z(L') z.
+        """
+        transformer = self.transformer.with_landmarks(landmarks)
+        seen = self.rows(landmarks)[:, :-1].astype(np.float64)
+        change = np.eye(transformer.normalisation_.shape[1] + 1, seen.shape[1] + 1)
+        change[:-1, :-1] = transformer.normalisation_.astype(np.float64).T @ seen
+        change[-1, :-1], change[:-1, -1], change[-1, -1] = 0.0, 0.0, 1.0
+        return Mapping(transformer, self.scale, self.dtype), change
+
+    def is_landmark(self, X: Any) -> Array:
+        """Mark the rows that the map itself holds."""
+        held = getattr(self.transformer, "landmarks_", None)
+        if held is None:
+            return np.zeros(X.shape[0], dtype=bool)
+        held, X = (part.toarray() if sp.issparse(part) else part for part in (held, X.astype(held.dtype)))
+        known = {row.tobytes() for row in np.ascontiguousarray(held)}
+        return np.array([row.tobytes() in known for row in np.ascontiguousarray(X)], dtype=bool)
+
+    def same_as(self, other: Mapping, n_features: int) -> bool:
+        """Whether two maps give the same features, on a few rows drawn at random."""
+        probe = np.abs(np.random.default_rng(0).normal(size=(8, n_features))).astype(self.dtype)
+        mine, theirs = self.rows(probe), other.rows(probe)
+        return mine.shape == theirs.shape and bool(np.allclose(mine, theirs, rtol=0, atol=1e-5))
 
     def landmarks(self, rows: TrainingRows) -> Array:
         """Which sorted rows the map was built from."""

@@ -7,6 +7,7 @@ import numpy as np
 from .kernels import compiled
 
 FLOOR = 1e-12  # plane values below this count as zero, so that their logarithm exists
+LEAST_CHANCE = -12.0  # logarithm: no member of a committee is ever quite sure
 MIN_SLOPE = 0.05  # a pair that left-out rows say is no better than chance keeps this much
 
 
@@ -245,3 +246,55 @@ def left_out_margins(near, far, starts, offsets, slopes):
                 elif k < own:
                     margins[i, k] = -pair_margin(far[i, k], near[i, k], offsets[k, own], slopes[k, own])
     return margins
+
+
+@compiled
+def log_chances(margins):
+    """Logarithm of each class's chance (n, K) from pair margins: p_k is proportional to 1 / sum_j exp(margin_kj).
+
+    The closed form of pairwise coupling that needs no iteration; margins as in `pair_margins`.
+    """
+    n, n_classes = margins.shape[0], margins.shape[1]
+    chances = np.empty((n, n_classes))
+    for i in range(n):
+        largest = -np.inf
+        for k in range(n_classes):
+            total = 0.0
+            for j in range(n_classes):
+                total += np.exp(min(margins[i, k, j], 50.0))
+            chances[i, k] = -np.log(total)
+            largest = max(largest, chances[i, k])
+        total = 0.0
+        for k in range(n_classes):
+            total += np.exp(chances[i, k] - largest)
+        for k in range(n_classes):
+            chances[i, k] = max(chances[i, k] - largest - np.log(total), LEAST_CHANCE)
+    return chances
+
+
+@compiled
+def trust_rows(chances, labels, trust, slopes, rate):
+    """Let the trust in each member follow its success, row by row; `trust` and `slopes` in place.
+
+    `chances` (n, n_members, K) are log-chances before the row was learned, and sum_e trust_e chances_e those of the
+    committee.  A step goes along the gradient of the log-likelihood, over its running root mean square.
+    """
+    n, n_members, n_classes = chances.shape
+    together = np.empty(n_classes)
+    for i in range(n):
+        largest = -np.inf
+        for k in range(n_classes):
+            together[k] = 0.0
+            for e in range(n_members):
+                together[k] += trust[e] * chances[i, e, k]
+            largest = max(largest, together[k])
+        total = 0.0
+        for k in range(n_classes):
+            together[k] = np.exp(together[k] - largest)
+            total += together[k]
+        for e in range(n_members):
+            gradient = chances[i, e, labels[i]]
+            for k in range(n_classes):
+                gradient -= together[k] / total * chances[i, e, k]
+            slopes[e] += 0.001 * (gradient * gradient - slopes[e])
+            trust[e] = max(0.0, trust[e] + rate * gradient / np.sqrt(slopes[e]))

@@ -1,0 +1,58 @@
+"""New landmarks for a stream that has moved to where the old ones are blind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .kernels import Array
+from .maps import Mapping
+
+_MEMORY = 100.0  # rows over which the residual is averaged
+_FACTOR, _MARGIN = 1.5, 0.02  # how far above the expected residual it may rise
+
+
+class Watch:
+    """Watches what the map misses of new rows, 1 - ||z(x)||^2, against what it misses of rows like its landmarks."""
+
+    def __init__(self, mapping: Mapping, clock: int = 0) -> None:
+        self.expected = mapping.expected_residual()
+        self.residual = self.expected
+        self.since = clock  # when the landmarks were chosen
+
+    def after(self, rows: Array) -> float:
+        """Return the running mean of the residual after these rows (with bias column)."""
+        residual = 2.0 - np.einsum("ij,ij->i", rows, rows)
+        share = 0.5 ** (len(rows) / _MEMORY)
+        return float(share * self.residual + (1.0 - share) * residual.mean())
+
+    def alarmed(self, residual: float, clock: int) -> bool:
+        """Whether the map is to be renewed; not again before the mean can tell."""
+        return residual > _FACTOR * self.expected + _MARGIN and clock - self.since >= _MEMORY
+
+
+def choose_landmarks(groups: list[Any], count: int, random: np.random.Generator) -> Any:
+    """Choose at most `count` different rows from groups of rows, as evenly as their sizes allow."""
+    rows = _share_out(groups, count, random)
+    return rows if sp.issparse(rows) else np.unique(rows, axis=0)
+
+
+def _share_out(groups: list[Any], count: int, random: np.random.Generator) -> Any:
+    """Choose `count` rows from groups, as evenly as their sizes allow."""
+    sizes = np.array([group.shape[0] for group in groups])
+    shares = np.zeros(len(groups), dtype=np.int64)
+    left = min(count, int(sizes.sum()))
+    while left:
+        open_groups = np.flatnonzero(shares < sizes)
+        each = max(1, left // len(open_groups))
+        for g in open_groups:
+            more = min(each, int(sizes[g] - shares[g]), left)
+            shares[g] += more
+            left -= more
+    chosen = [
+        group[np.sort(random.choice(group.shape[0], share, replace=False))]
+        for group, share in zip(groups, shares, strict=True)
+    ]
+    return sp.vstack(chosen, format="csr") if sp.issparse(chosen[-1]) else np.concatenate(chosen)

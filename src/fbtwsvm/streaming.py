@@ -1,0 +1,427 @@
+"""Learning from chunks in the terms of scikit-learn: partial_fit, unlearn, merge and what they need; no mathematics."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .decision import Decision
+from .incremental import Policy
+from .kept import Chunk
+from .kernels import Array
+from .learner import HALF_LIVES, Committee, Learner
+from .maps import Mapping, stream_map
+from .rows import arrange
+from .similarity import USES_GAMMA, gamma_scale
+from .unlearning import Unlearned
+
+_WARM_UP = 500
+_STREAM_COMPONENTS = 300
+_GROWTH = 1.25  # how much the warm-up may grow before the provisional model is fitted anew
+
+
+def quiet(message: str) -> None:
+    """Say nothing: the voice of a machine that may be pickled."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Checked rows of one call."""
+
+    X: Any
+    y: Array
+    weights: Array
+    ids: Array
+
+    def take(self, index: Any) -> Given:
+        """Return some of the rows."""
+        return Given(self.X[index], self.y[index], self.weights[index], self.ids[index])
+
+    def join(self, other: Given) -> Given:
+        """Append others."""
+        X = sp.vstack([self.X, other.X], format="csr") if sp.issparse(self.X) else np.concatenate([self.X, other.X])
+        parts = ((self.y, other.y), (self.weights, other.weights), (self.ids, other.ids))
+        return Given(X, *(np.concatenate(pair) for pair in parts))
+
+
+@dataclass
+class Waiting:
+    """Rows that wait for the end of the warm-up, and how many of them the provisional model knows."""
+
+    rows: Given
+    fitted: int = field(default=0)
+
+
+class StreamingMixin:
+    """What makes a classifier learn without end; :class:`fbtwsvm.FBTWSVM` documents the parameters."""
+
+    if TYPE_CHECKING:  # parameters and attributes of the classifier that this is mixed into
+        gamma_: float | None
+        _decision: Decision | Committee
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    _learner: Any = None  # what learns, once the warm-up is over
+    _waiting: Any = None  # rows of the warm-up
+    _history: Any = None  # rows of a fit, to go on from
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
+        """Learn a chunk of rows; a call that fails or is interrupted leaves the model as it was.
+
+        The first `warm_up` rows are collected, and a provisional model answers meanwhile.  Then gamma, the map and its
+        scale are fixed and stay.  After `fit`, the stream goes on from the rows of that call.
+
+        Chunks below about 100 rows are learned row by row: moments and planes follow each row at once, the dual
+        variables of older rows at the latest after 100 rows (see `settle`).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows, as few as one.
+        y : array-like of shape (n_samples,)
+            Labels; new ones may turn up at any time.
+        classes : array-like, default=None
+            Not needed.  If given, a label that is not among them is an error.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; rows of weight zero are skipped.
+        ids : array-like of shape (n_samples,), default=None
+            A name for each row, by which `unlearn` finds it again even when it is not kept; each costs memory, about a
+            hundred bytes, for as long as its row is part of the model.
+
+        Returns
+        -------
+        FBTWSVM
+            The model itself.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from fbtwsvm import FBTWSVM
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = FBTWSVM(gamma="scale", random_state=0)
+        >>> for start in range(0, 1200, 100):
+        ...     model = model.partial_fit(X[start : start + 100], y[start : start + 100])
+        >>> bool(model.score(X[1200:], y[1200:]) > 0.9)
+        True
+        """
+        fresh = copy(self)
+        given = fresh._check_stream(X, y, sample_weight, ids, classes)
+        fresh._learn_stream(given)
+        self.__dict__ = fresh.__dict__
+        return self
+
+    def settle(self) -> Self:
+        """Bring the dual variables of all kept rows up to date now, rather than at the next due time.
+
+        Returns
+        -------
+        FBTWSVM
+            The model itself.
+        """
+        check_is_fitted(self)
+        fresh = copy(self)
+        if fresh._waiting is not None:
+            fresh._fit_waiting()
+        elif fresh._learner is not None:
+            learner = fresh._learner.copy()
+            learner.settle()
+            fresh._adopt(learner.commit())
+        self.__dict__ = fresh.__dict__
+        return self
+
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Unlearned:
+        """Take rows out again, as if they had never been learned.
+
+        Rows are found among the kept ones by id or by their values and leave with their dual variables; every row is
+        subtracted from its class's moments.  The result equals training without them, to solver tolerance, when every
+        row is kept (`accept="all"`, `memory=None`, `forget_after=None`, no decay); otherwise see the report.  Offsets
+        learned with `decision="calibrated"` are not taken back.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            The rows as they were learned.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights; where a row is found by id or among the kept, the weight it was learned with counts.
+        ids : array-like of shape (n_samples,), default=None
+            Their names.
+
+        Returns
+        -------
+        Unlearned
+            How many rows are gone without a trace, and of which something remains and why.
+
+        Raises
+        ------
+        ValueError
+            If a row cannot have been learned; the model is then as it was.
+        """
+        check_is_fitted(self)
+        fresh = copy(self)
+        given = fresh._check_stream(X, y, sample_weight, ids, None)
+        fresh._begin_stream()
+        unknown = np.setdiff1d(given.y, fresh.classes_)
+        if len(unknown):
+            raise ValueError(f"Nothing was unlearned: the model has no class {unknown[0]!r}.")
+        if fresh._waiting is not None:
+            report = fresh._unlearn_waiting(given)
+        else:
+            learner, report = fresh._learner.unlearn(fresh._chunk(given), given.X)
+            fresh._adopt(learner)
+        self.__dict__ = fresh.__dict__
+        return report
+
+    def merge(self, other: Any) -> Self:
+        """Add what another model has learned from other rows with the same map; the other is left as it is.
+
+        Moments add, kept rows join, and the planes settle.  Both must have left their warm-up.
+
+        Parameters
+        ----------
+        other : FBTWSVM
+            A model with the same parameters and the same map: a copy of one that has left its warm-up, or one with
+            Fourier features, a number for gamma and the same `random_state`.
+
+        Returns
+        -------
+        FBTWSVM
+            The model itself, which now knows the rows of both.
+        """
+        check_is_fitted(self)
+        check_is_fitted(other)
+        fresh, guest = copy(self), copy(other)
+        for model in (fresh, guest):
+            model._begin_stream()
+            if model._waiting is not None:
+                seen = len(model._waiting.rows.y)
+                raise ValueError(f"merge: a model is still in its warm-up ({seen} rows): let it learn more first.")
+        mine, theirs = fresh._learner, guest._learner
+        same_map = fresh.n_features_in_ == guest.n_features_in_ and mine.mapping.same_as(
+            theirs.mapping, fresh.n_features_in_
+        )
+        if not same_map or mine.policies != theirs.policies:
+            raise ValueError(
+                "merge: the models differ in their feature map or their parameters, so their sums cannot be added. Use "
+                "copies of one model that has left its warm-up, or Fourier features with one gamma and random_state."
+            )
+        fresh._adopt(mine.merge(theirs))
+        self.__dict__ = fresh.__dict__
+        return self
+
+    def _check_stream(self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any) -> Given:
+        """Validate the rows of a call, before anything changes."""
+        first = not hasattr(self, "n_features_in_")
+        if first:
+            self._validate_params()
+            self._policies()
+        dtype = [np.float64, np.float32] if first else self._dtype
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=dtype, reset=first)
+        check_classification_targets(y)
+        self._check_domain(X)
+        if first:
+            self._dtype = X.dtype
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        names = np.full(len(y), None, dtype=object)
+        if ids is not None:
+            names[:] = list(ids)
+            if len(set(names)) < len(names) or any(name is None for name in names):
+                raise ValueError("ids must be given for every row and all be different.")
+        if classes is not None and not np.isin(y, classes).all():
+            raise ValueError(f"y holds labels that are not in classes: {np.setdiff1d(y, classes)[:5]}.")
+        known = getattr(self, "classes_", None)
+        if known is not None and (known.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
+            raise ValueError(f"y holds labels of another kind than those learned so far ({known[:3]}...).")
+        return Given(X, y, weights, names).take(weights > 0)
+
+    def _learn_stream(self, given: Given) -> None:
+        """Learn checked rows: in the warm-up, at its end, or after it."""
+        if not len(given.y) and not hasattr(self, "classes_"):
+            raise ValueError("Every sample_weight is zero: there is no row to learn from.")
+        self._begin_stream()
+        if self._learner is None:
+            waiting = given if self._waiting is None else self._waiting.rows.join(given)
+            wanted = self._warm_up_rows()
+            if len(waiting.y) < wanted:
+                self._wait(waiting)
+                return
+            self._start(waiting.take(slice(0, wanted)))
+            given = waiting.take(slice(wanted, None))
+        if len(given.y):
+            self._adopt(self._learner.learn(self._chunk(given), given.y))
+        else:
+            self._adopt(self._learner)
+
+    def _begin_stream(self) -> None:
+        """Go on from a `fit`, if that is where the model stands."""
+        if self._history is not None:
+            mapping = None if self._mapping.exact else self._mapping
+            self._start(self._history, mapping)
+
+    def _wait(self, waiting: Given) -> None:
+        """Keep rows for later, and fit a provisional model when they have become many more."""
+        fitted = 0 if self._waiting is None else self._waiting.fitted
+        self._waiting = Waiting(waiting, fitted)
+        if len(waiting.y) >= _GROWTH * fitted or not np.isin(waiting.y, self.classes_).all():
+            self._fit_waiting()
+
+    def _fit_waiting(self) -> None:
+        """Fit the provisional model on all rows that wait."""
+        rows = self._waiting.rows
+        self._waiting = Waiting(rows, len(rows.y))
+        if len(np.unique(rows.y)) > 1:
+            self._fit_rows(rows.X, rows.y, rows.weights, quick=True)
+        else:
+            self._know_one_class(rows)
+
+    def _know_one_class(self, rows: Given) -> None:
+        """Answer with the only class so far."""
+        self.classes_, self.gamma_, self.n_components_ = np.unique(rows.y), None, self.n_features_in_
+        self._mapping = Mapping(None, 1.0, self._dtype)
+        self._decision = Decision.plain(1, self.multiclass, self.decision)
+        self.planes_ = np.zeros((1, 1, self.n_features_in_ + 1), dtype=self._dtype)
+        self.duality_gap_, self.n_iter_ = np.zeros((1, 1)), 0
+
+    def _unlearn_waiting(self, given: Given) -> Unlearned:
+        """Take rows out of those that wait."""
+        rows = self._waiting.rows
+        keys = _row_keys(rows.X)
+        free = np.ones(len(rows.y), dtype=bool)
+        for i, key in enumerate(_row_keys(given.X)):
+            by_id = [j for j in np.flatnonzero(free) if rows.ids[j] is not None and rows.ids[j] == given.ids[i]]
+            twins = [j for j in np.flatnonzero(free & (rows.y == given.y[i])) if keys[j] == key]
+            found = by_id if given.ids[i] is not None else twins
+            if not found:
+                raise ValueError(f"Nothing was unlearned: row {i} was never learned, or has been unlearned already.")
+            free[found[0]] = False
+        if not free.any():
+            raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")
+        self._waiting = Waiting(rows.take(free))
+        self._fit_waiting()
+        return Unlearned(removed=len(given.y))
+
+    def _warm_up_rows(self) -> int:
+        """Return how many rows are collected before the map is fixed."""
+        if self.warm_up != "auto":
+            return int(self.warm_up)
+        return _WARM_UP if self.n_components == "auto" else max(_WARM_UP, int(self.n_components))
+
+    def _policies(self) -> list[Policy]:
+        """Return one policy, or for decay="auto" one of each speed."""
+        if self.half_life is not None and self.decay != 1.0:
+            raise ValueError("Give decay or half_life, not both: half_life=h is decay=0.5 ** (1 / h).")
+        if isinstance(self.feature_map, str) and self.feature_map == "exact":
+            raise ValueError("feature_map='exact' grows with every row: it cannot follow a stream. Use 'auto'.")
+        half_lives = HALF_LIVES if self.decay == "auto" else (self.half_life or np.inf,)
+        decays = [float(self.decay)] if self.decay not in ("auto", 1.0) else [0.5 ** (1.0 / h) for h in half_lives]
+        return [
+            Policy(
+                memory=self.memory,
+                second_look=self.second_look,
+                forget_after=self.forget_after,
+                forget_below=self.forget_below,
+                decay=decay,
+                accept=self.accept,
+                statistics=self.statistics,
+                balanced=self.class_weight == "balanced",
+            )
+            for decay in decays
+        ]
+
+    def _start(self, given: Given, mapping: Mapping | None = None) -> None:
+        """End the warm-up: fix gamma, map and scale, and learn the rows collected."""
+        classes, labels = np.unique(given.y, return_inverse=True)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        settings = replace(self._settings(len(classes)), say=quiet)
+        weights = self._class_weighted(given)
+        rows = arrange(given.X, labels, weights, len(classes))
+        count = _STREAM_COMPONENTS if self.n_components == "auto" else int(self.n_components)
+        landmarks = np.zeros(len(given.y), dtype=bool)
+        if mapping is None:
+            if len(classes) > 1 or self.gamma != "auto":
+                self.gamma_ = self._choose_gamma(rows, settings, seed)
+            else:  # a ladder needs two classes
+                self.gamma_ = gamma_scale(given.X, self.kernel, weights) if self.kernel in USES_GAMMA else None
+            transformer = stream_map(self.kernel, self.feature_map, count, self.gamma_, rows, seed)
+            mapping, _ = Mapping.fit(transformer, rows, given.y, self.kernel)
+            landmarks = mapping.landmarks(rows)[rows.source]
+        shows = isinstance(self.gamma, str) or not mapping.of_itself
+        n_columns = mapping.rows(given.X[:1]).shape[1]
+        _warn_of_size(len(classes), n_columns, mapping.dtype, len(self._policies()))
+        learner = Learner(
+            mapping, settings, self.C, self.reg, self._policies(), n_columns, count, shows, self.drift_detector, seed
+        )
+        self._learner = learner
+        learner.begin(self._chunk(given), given.y, landmarks)
+        self._history = None
+        self._adopt(learner.commit())
+
+    def _chunk(self, given: Given) -> Chunk:
+        """Map the rows of a call."""
+        mapping, clock, n = self._learner.mapping, self._learner.clock, len(given.y)
+        classes = self._learner.classes
+        labels = np.minimum(np.searchsorted(classes, given.y), max(len(classes) - 1, 0))
+        raw = given.X if mapping.renewable else None
+        weights = self._class_weighted(given)
+        return Chunk(mapping.rows(given.X), labels, weights, np.arange(clock, clock + n), given.ids, raw)
+
+    def _class_weighted(self, given: Given) -> Array:
+        """Weights of rows, times the factors of a class_weight that is a dict."""
+        if not isinstance(self.class_weight, dict):
+            return given.weights
+        classes, labels = np.unique(given.y, return_inverse=True)
+        factors = np.array([float(self.class_weight.get(label, 1.0)) for label in classes.tolist()])
+        if not ((factors > 0) & np.isfinite(factors)).all():
+            raise ValueError("class_weight must be positive and finite: leave rows of an unwanted class out instead.")
+        weights: Array = given.weights * factors[labels]
+        return weights
+
+    def _adopt(self, learner: Learner) -> None:
+        """Show what a learner knows in the attributes of the model."""
+        if learner is self._learner and self._waiting is None and hasattr(self, "kept_"):
+            return  # learned in place
+        leader = learner.leader
+        self._learner, self._waiting = learner, None
+        self._mapping, self._decision = learner.mapping, learner.rule()
+        self.classes_ = learner.classes
+        self.planes_, self.duality_gap_ = leader.planes, leader.gaps
+        self.n_iter_ = int(leader.sweeps.max(initial=0))
+        self.n_components_ = leader.planes.shape[2] - 1
+        support = leader.kept.labels[~leader.kept.second]
+        self.n_support_ = np.bincount(support, minlength=len(self.classes_))
+        self.kept_ = len(leader.kept)
+        for name in ("support_", "memberships_"):  # these are about the rows of one fit
+            self.__dict__.pop(name, None)
+
+
+def _row_keys(X: Any) -> list[bytes]:
+    """Bytes by which equal rows are known."""
+    dense = X.toarray() if sp.issparse(X) else X
+    return [row.tobytes() for row in np.ascontiguousarray(dense)]
+
+
+def _warn_of_size(n_classes: int, n_columns: int, dtype: np.dtype, n_machines: int) -> None:
+    """Warn when the Gram matrices and their roots will hardly fit into memory."""
+    wanted = 2 * n_machines * n_classes * n_columns**2 * (8 + dtype.itemsize)
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on this system
+        return
+    if wanted > 0.5 * free:
+        warnings.warn(
+            f"{n_classes} classes with {n_columns - 1} features need about {wanted / 2**30:.1f} GiB for their Gram "
+            f"matrices while they learn, of {free / 2**30:.1f} GiB free. Use a smaller n_components"
+            + (", or a number for decay." if n_machines > 1 else "."),
+            ResourceWarning,
+            stacklevel=2,
+        )
