@@ -21,8 +21,12 @@ from .similarity import KERNELS, Kernel, check_domain, gamma_scale, log_skewed, 
 _DEFAULT_COMPONENTS = 100
 
 
-class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Shared contract of the maps: validation, gamma, tags."""
+
+    def map(self, X: Any) -> Array:
+        """Map rows that have been checked."""
+        raise NotImplementedError
 
     def _start(self, X: Any) -> Any:
         """Validate parameters and training rows, resolve gamma."""
@@ -48,7 +52,7 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-class FourierFeatures(_Map):
+class FourierFeatures(FeatureMap):
     """Random Fourier features: cosines along random directions, with random phases.
 
     z(x) = sqrt(2 / m) cos(omega_j.x + phase_j) for j = 1..m, the omega_j drawn from the kernel's spectrum (Rahimi
@@ -133,7 +137,10 @@ class FourierFeatures(_Map):
 
     def transform(self, X: Any) -> Array:
         """Map rows; float32 in, float32 out."""
-        X = self._rows(X)
+        return self.map(self._rows(X))
+
+    def map(self, X: Any) -> Array:
+        """Map rows that have been checked."""
         if self.kernel == "skewed_intersection":
             X = log_skewed(X)
         waves: Array = safe_sparse_dot(X, self.frequencies_.astype(X.dtype, copy=False), dense_output=True)
@@ -153,7 +160,7 @@ def _orthogonal_directions(n_features: int, count: int, random: np.random.Random
     return directions * np.sqrt(random.chisquare(n_features, size=count))
 
 
-class NystroemFeatures(_Map):
+class NystroemFeatures(FeatureMap):
     """Nystroem features: a row seen from m landmark rows.
 
     z(x) = L^-1 k(landmarks, x) with L L' = k(landmarks, landmarks), so that z(x).z(y) = k(x, y) whenever one of
@@ -270,7 +277,10 @@ class NystroemFeatures(_Map):
 
     def transform(self, X: Any) -> Array:
         """Map rows; float32 in, float32 out."""
-        X = self._rows(X)
+        return self.map(self._rows(X))
+
+    def map(self, X: Any) -> Array:
+        """Map rows that have been checked."""
         seen = similarity(self.kernel, self.gamma_)(X, self.landmarks_.astype(X.dtype, copy=False))
         mapped: Array = np.asarray(seen, dtype=X.dtype) @ self.normalisation_.astype(X.dtype, copy=False)
         return mapped
@@ -329,7 +339,7 @@ def _leverage_choice(X: Any, count: int, kernel: Kernel, random: np.random.Rando
     return random.choice(pool, count, replace=False, p=score / score.sum())
 
 
-class ExactKernel(_Map):
+class ExactKernel(FeatureMap):
     """The kernel itself: a row becomes its similarities to all training rows.
 
     Parameters
@@ -370,12 +380,15 @@ class ExactKernel(_Map):
 
     def transform(self, X: Any) -> Array:
         """Similarities to the training rows, (n, n_samples)."""
-        X = self._rows(X)
+        return self.map(self._rows(X))
+
+    def map(self, X: Any) -> Array:
+        """Map rows that have been checked."""
         seen = similarity(self.kernel, self.gamma_)(X, self.rows_.astype(X.dtype, copy=False))
         return np.asarray(seen, dtype=X.dtype)
 
 
-class AdditiveIntersectionFeatures(_Map):
+class AdditiveIntersectionFeatures(FeatureMap):
     """Explicit features of the intersection kernel sum min(x_j, y_j), column by column.
 
     The counterpart of scikit-learn's `AdditiveChi2Sampler` (Vedaldi and Zisserman 2012): per column
@@ -416,7 +429,10 @@ class AdditiveIntersectionFeatures(_Map):
 
     def transform(self, X: Any) -> Array:
         """Map rows; float32 in, float32 out."""
-        X = self._rows(X)
+        return self.map(self._rows(X))
+
+    def map(self, X: Any) -> Array:
+        """Map rows that have been checked."""
         dense = X.toarray() if sp.issparse(X) else X
         # Where x = 0 every feature is 0; the logarithm there may be anything finite.
         logarithm = np.log(np.where(dense > 0, dense, 1.0))

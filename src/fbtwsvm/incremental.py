@@ -85,7 +85,10 @@ class Incremental:
         self.nearest, self.farthest = np.zeros(n_classes), np.zeros(n_classes)  # extremes of the distance to the mean
         self.rise = 1.0  # the weight of a row that comes now
         self.pending: list[Kept] = []  # rows that the planes know and the Gram matrices do not yet
+        self.waiting = 0  # how many those are
         self.clock = 0
+        fade = -np.log(policy.decay)
+        self.most_lag = _LAG if fade == 0 else min(_LAG, max(1, int(np.log(_RISE) / fade)))
         for k in range(n_classes):
             self._refresh(k)
 
@@ -98,20 +101,20 @@ class Incremental:
         """Return what takes rows of these classes back that `learn` is about to learn one by one."""
         planes, counts, sums = self.planes.copy(), self.moments.counts.copy(), self.moments.sums.copy()
         ranks, roots = self.roots.ranks.copy(), [(k, self.roots.matrices[k].copy()) for k in classes]
-        rise, clock, waiting = self.rise, self.clock, len(self.pending)
+        rise, clock, waiting, parts = self.rise, self.clock, self.waiting, len(self.pending)
 
         def undo() -> None:
             self.planes, self.moments.counts, self.moments.sums, self.roots.ranks = planes, counts, sums, ranks
             for k, root in roots:
                 self.roots.matrices[k] = root
-            self.rise, self.clock = rise, clock
-            del self.pending[waiting:]
+            self.rise, self.clock, self.waiting = rise, clock, waiting
+            del self.pending[parts:]
 
         return undo
 
     def takes_at_once(self, n_rows: int) -> bool:
         """Whether so many rows can be learned one by one before the next settle."""
-        return sum(map(len, self.pending)) + n_rows < self.lag and self.rise <= _RISE
+        return self.waiting + n_rows < self.lag and self.rise <= _RISE
 
     @property
     def n_classes(self) -> int:
@@ -127,9 +130,7 @@ class Incremental:
     @property
     def lag(self) -> int:
         """After how many rows, at the latest, duals are brought up to date."""
-        fade = -np.log(self.policy.decay)
-        most = _LAG if fade == 0 else min(_LAG, max(1, int(np.log(_RISE) / fade)))
-        return max(1, min(most, self.clock // 5))
+        return max(1, min(self.most_lag, self.clock // 5))
 
     def learn(self, chunk: Chunk, *, every_value: bool = False) -> Tested:
         """Learn a chunk: small ones row by row, with a settle in between when it is due, large ones as a block."""
@@ -137,14 +138,13 @@ class Incremental:
             tested = self.absorb(chunk, every_value)
             self.settle()
             return tested
-        parts = []
-        first = 0
+        parts, first = [], 0
         while first < len(chunk):
-            waiting = sum(map(len, self.pending))
-            part = chunk.take(slice(first, first + max(1, self.lag - waiting)))
+            room = max(1, self.lag - self.waiting)
+            part = chunk if first == 0 and len(chunk) <= room else chunk.take(slice(first, first + room))
             parts.append(self._learn_rows(part, every_value))
             first += len(part)
-            if waiting + len(part) >= self.lag:
+            if self.waiting >= self.lag:
                 self.settle()
         if len(parts) == 1:
             return parts[0]
@@ -177,6 +177,7 @@ class Incremental:
             values, box, alpha, accepted,
         )  # fmt: skip
         self.clock += n
+        self.waiting += n
         self.pending.append(Kept.of(replace(chunk, weights=weights), alpha, box, ~accepted))
         every, own = np.arange(n), chunk.labels
         return Tested(values[every, own], values[every, :, own], values if every_value else None)
@@ -250,7 +251,7 @@ class Incremental:
 
     def flush(self) -> None:
         """Bring Gram matrices and kept rows up to date with rows that were learned one by one."""
-        pending, self.pending = self.pending, []
+        pending, self.pending, self.waiting = self.pending, [], 0
         if not pending:
             return
         rows = Kept.empty(self.n_classes, self.planes.shape[2], self.dtype).join(*pending)

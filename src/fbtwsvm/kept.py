@@ -40,7 +40,7 @@ class Chunk:
     @property
     def present(self) -> Array:
         """Classes that occur."""
-        return np.unique(self.labels)
+        return self.labels if len(self.labels) == 1 else np.unique(self.labels)
 
 
 @dataclass(frozen=True)

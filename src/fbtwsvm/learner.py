@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -121,8 +122,8 @@ class Learner:
         residual = None if self.watch is None else self.watch.after(chunk.rows)
         small = all(member.takes_at_once(len(chunk)) for member in self.members)
         calm = not (self.watch is not None and residual is not None and self.watch.alarmed(residual, self.clock))
-        if small and calm and np.isin(y, self.classes).all():
-            return self._learn_at_once(replace(chunk, labels=np.searchsorted(self.classes, y)), residual)
+        if small and calm and (self.classes[chunk.labels] == y).all():
+            return self._learn_at_once(chunk, residual)
         twin = self.copy()
         if twin.watch is not None and residual is not None:
             twin.watch.residual = residual
@@ -253,9 +254,11 @@ class Learner:
         return twin.commit()
 
     def _tell(self) -> None:
-        for labels, times, result in self.untold:
-            self.tested.add(labels, times, result.near, result.far)
-        self.untold = []
+        if self.untold:
+            labels, times, results = zip(*self.untold, strict=True)
+            near, far = (np.concatenate([getattr(result, name) for result in results]) for name in ("near", "far"))
+            self.tested.add(np.concatenate(labels), np.concatenate(times), near, far)
+            self.untold = []
 
     def settle(self) -> None:
         """Bring all duals, offsets and planes up to date."""
@@ -317,11 +320,16 @@ class Committee:
         return np.asarray(softmax(self.scores(rows, planes), axis=1))
 
 
+@cache
+def _plain(n_classes: int) -> Decision:
+    """Return the rule that compares plain values."""
+    return Decision.plain(n_classes, "vote", "value")
+
+
 def _chances(values: Array | None) -> Array:
     """Log-chances of the classes from plane values, compared as they are."""
     assert values is not None
-    n_classes = values.shape[1]
-    plain = Decision.plain(n_classes, "vote", "value")
+    plain = _plain(values.shape[1])
     pairs.pair_margins(values, plain.offsets, plain.slopes)
     chances: Array = pairs.log_chances(values)
     return chances

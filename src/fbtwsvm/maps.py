@@ -10,7 +10,14 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler
 
-from .features import AdditiveIntersectionFeatures, ExactKernel, FourierFeatures, NystroemFeatures, check_landmarks
+from .features import (
+    AdditiveIntersectionFeatures,
+    ExactKernel,
+    FeatureMap,
+    FourierFeatures,
+    NystroemFeatures,
+    check_landmarks,
+)
 from .kernels import Array
 from .rows import TrainingRows
 from .similarity import SKEW, Kernel, is_normalised
@@ -212,5 +219,10 @@ class Mapping:
 
     def _transform(self, X: Any) -> Array:
         X = X.astype(self.dtype, copy=False)
-        mapped = X if self.transformer is None else self.transformer.transform(_readable(self.transformer, X))
+        if self.transformer is None:
+            mapped = X
+        elif isinstance(self.transformer, FeatureMap):  # the rows have been checked
+            mapped = self.transformer.map(X)
+        else:
+            mapped = self.transformer.transform(_readable(self.transformer, X))
         return mapped.toarray() if sp.issparse(mapped) else np.asarray(mapped)

@@ -81,6 +81,8 @@ class Problem:
         if len(items) == 1:  # nothing to run side by side: the threads are BLAS's
             return [function(items[0])]
         with _threads().limit(limits=1, user_api="blas"):
+            if self.n_jobs in (None, 1):
+                return [function(item) for item in items]
             run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
             results: list[Out] = run(delayed(function)(item) for item in items)
         return results

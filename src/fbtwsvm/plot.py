@@ -211,3 +211,32 @@ def _quiet_about_names() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield
+
+
+def prequential_curve(snapshots: Any, drifts: Any = (), ax: Axes | None = None) -> Axes:
+    """Draw the accuracy of a prequential run against rows, over all and over the window, with drift events.
+
+    Parameters
+    ----------
+    snapshots : list of Snapshot
+        What `fbtwsvm.stream.prequential` has seen.
+    drifts : sequence of int, default=()
+        Rows at which drift was detected.
+    ax : matplotlib Axes, default=None
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes drawn on.
+    """
+    ax = _axes(ax)
+    rows = [snapshot.rows for snapshot in snapshots]
+    ax.plot(rows, [snapshot.window_accuracy for snapshot in snapshots], label="last rows", linewidth=1)
+    ax.plot(rows, [snapshot.accuracy for snapshot in snapshots], label="all rows so far", linewidth=2)
+    for number, row in enumerate(drifts):
+        ax.axvline(row, color="0.6", linestyle=":", label="drift detected" if number == 0 else None)
+    ax.set_xlabel("rows")
+    ax.set_ylabel("accuracy, tested before learned")
+    ax.legend(frameon=False)
+    return ax

@@ -20,6 +20,7 @@ from .kept import Chunk
 from .kernels import Array
 from .learner import HALF_LIVES, Committee, Learner
 from .maps import Mapping, stream_map
+from .reporting import MemoryReport, report
 from .rows import arrange
 from .similarity import USES_GAMMA, gamma_scale
 from .unlearning import Unlearned
@@ -70,6 +71,7 @@ class StreamingMixin:
 
         def __getattr__(self, name: str) -> Any: ...
 
+    _dtype: Any  # of the rows, from the first call on
     _learner: Any = None  # what learns, once the warm-up is over
     _waiting: Any = None  # rows of the warm-up
     _history: Any = None  # rows of a fit, to go on from
@@ -219,9 +221,22 @@ class StreamingMixin:
         self.__dict__ = fresh.__dict__
         return self
 
+    def memory_report(self) -> MemoryReport:
+        """Look inside: which rows support the model, what it has forgotten, how many bytes it takes.
+
+        Returns
+        -------
+        MemoryReport
+            Print it, or use its parts: kept rows with their ids, memberships and dual variables.
+        """
+        check_is_fitted(self)
+        if self._learner is None:
+            raise ValueError("memory_report is about a stream that has left its warm-up: call partial_fit first.")
+        return report(self._learner)
+
     def _check_stream(self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any) -> Given:
         """Validate the rows of a call, before anything changes."""
-        first = not hasattr(self, "n_features_in_")
+        first = not hasattr(self, "_dtype")
         if first:
             self._validate_params()
             self._policies()

@@ -1,0 +1,197 @@
+"""The river face (extra ``[river]``): learn_one, predict_one, predict_proba_one, learn_many, predict_many."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from river import base
+
+from .classifier import FBTWSVM
+from .kernels import Array
+from .streaming import Given
+
+
+class RiverFBTWSVM(base.MiniBatchClassifier):
+    """A fuzzy bounded twin SVM with river's interface.
+
+    Rows are dictionaries.  Columns are those seen until the end of the warm-up; a column that is missing from a row
+    counts as 0, one that first turns up later is ignored.
+
+    Parameters
+    ----------
+    model : FBTWSVM or None, default=None
+        The model with its parameters; None is ``FBTWSVM(decay="auto", gamma="scale", warm_up=200)``.  A copy learns.
+
+    Attributes
+    ----------
+    model_ : FBTWSVM
+        The model that learns.
+
+    Examples
+    --------
+    >>> from river import datasets, metrics, preprocessing
+    >>> from fbtwsvm import FBTWSVM
+    >>> from fbtwsvm.river import RiverFBTWSVM
+    >>> model = preprocessing.StandardScaler() | RiverFBTWSVM(FBTWSVM(gamma=0.1, warm_up=100))
+    >>> accuracy = metrics.Accuracy()
+    >>> for x, y in datasets.Phishing().take(600):
+    ...     accuracy.update(y, model.predict_one(x))
+    ...     model.learn_one(x, y)
+    >>> accuracy.get() > 0.8
+    True
+    """
+
+    def __init__(self, model: FBTWSVM | None = None) -> None:
+        self.model = model
+        start = FBTWSVM(decay="auto", gamma="scale", warm_up=200) if model is None else model
+        self.model_: Any = type(start)(**start.get_params(deep=False))
+        self.columns: list[Any] = []
+        self.known: set[Any] = set()
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x : dict
+            Column -> number.
+        y : label
+            Its class.
+        """
+        if self._open and not x.keys() <= self.known:
+            self._widen(x)
+        self._learn(self._row(x), np.array([y]))
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Return the chance of each class; empty before the first row.
+
+        Parameters
+        ----------
+        x : dict
+            Column -> number.
+        **kwargs : Any
+            Not used; part of river's interface.
+
+        Returns
+        -------
+        dict
+            Class -> chance.
+        """
+        if not self.columns:
+            return {}
+        chances = self._answer(self._row(x), "probabilities")[0]
+        return dict(zip(self.model_.classes_.tolist(), chances.tolist(), strict=True))
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """Return the class of one row; None before the first row.
+
+        Parameters
+        ----------
+        x : dict
+            Column -> number.
+        **kwargs : Any
+            Not used; part of river's interface.
+
+        Returns
+        -------
+        label
+            The class.
+        """
+        if not self.columns:
+            return None
+        return self.model_.classes_[self._answer(self._row(x), "winners")[0]].item()
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn the rows of a data frame.
+
+        Parameters
+        ----------
+        X : pandas DataFrame
+            Rows.
+        y : pandas Series
+            Their classes.
+        """
+        if self._open and not set(X.columns) <= self.known:
+            self._widen(dict.fromkeys(X.columns))
+        self._learn(self._rows(X), np.asarray(y))
+
+    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return the chances of all classes for the rows of a data frame.
+
+        Parameters
+        ----------
+        X : pandas DataFrame
+            Rows.
+
+        Returns
+        -------
+        pandas DataFrame
+            One column for each class; none before the first row.
+        """
+        if not self.columns:
+            return pd.DataFrame(index=X.index)
+        chances = self._answer(self._rows(X), "probabilities")
+        return pd.DataFrame(chances, index=X.index, columns=self.model_.classes_)
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """Return the classes of the rows of a data frame.
+
+        Parameters
+        ----------
+        X : pandas DataFrame
+            Rows.
+
+        Returns
+        -------
+        pandas Series
+            One class for each row; empty before the first row.
+        """
+        if not self.columns:
+            return pd.Series(dtype="object")
+        return pd.Series(self.model_.classes_[self._answer(self._rows(X), "winners")], index=X.index)
+
+    @property
+    def _open(self) -> bool:
+        """Whether columns can still be added."""
+        return self.model_._learner is None
+
+    def _row(self, x: dict[Any, Any]) -> Array:
+        return np.array([[x.get(name, 0.0) for name in self.columns]], dtype=np.float32)
+
+    def _rows(self, X: pd.DataFrame) -> Array:
+        rows: Array = X.reindex(columns=self.columns, fill_value=0.0).to_numpy(dtype=np.float32)
+        return rows
+
+    def _widen(self, x: dict[Any, Any]) -> None:
+        """Add the columns of x; rows that wait for the end of the warm-up have zeros there."""
+        new = [name for name in x if name not in self.known]
+        columns = [*self.columns, *new]
+        fresh = type(self.model_)(**self.model_.get_params(deep=False))
+        if self.columns:
+            waiting = self.model_._waiting.rows
+            fresh.partial_fit(np.pad(waiting.X, ((0, 0), (0, len(new)))), waiting.y)
+        self.model_, self.columns, self.known = fresh, columns, set(columns)
+
+    def _learn(self, rows: Array, y: Array) -> None:
+        """Learn rows without the checks of scikit-learn, which take longer than learning; of numbers it only knows."""
+        if self.model_._learner is None:
+            self.model_.partial_fit(rows, y)
+            return
+        if not np.isfinite(rows).all():
+            raise ValueError("A row holds NaN or infinity: impute missing values first (river's StatImputer does).")
+        fresh = copy(self.model_)
+        fresh._learn_stream(Given(rows, y, np.ones(len(y)), np.full(len(y), None, dtype=object)))
+        self.model_ = fresh
+
+    def _answer(self, rows: Array, what: str) -> Array:
+        """Map rows and ask the decision rule."""
+        model = self.model_
+        answers: Array = getattr(model._decision, what)(model._mapping.rows(rows), model.planes_)
+        return answers

@@ -1,0 +1,287 @@
+"""Test, then learn: the prequential evaluation of a model on a stream, as an iterator, a table and a plot."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sized
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from .kernels import Array
+from .reporting import array_bytes
+
+_COLUMNS = (
+    ("rows", "{:,}"),
+    ("accuracy", "{:.4f}"),
+    ("kappa", "{:.4f}"),
+    ("kappa_temporal", "{:.4f}"),
+    ("balanced_accuracy", "{:.4f}"),
+    ("window_accuracy", "{:.4f}"),
+    ("rows_per_second", "{:,.0f}"),
+    ("kept", "{:,}"),
+    ("bytes", "{:,}"),
+    ("drifts", "{}"),
+)
+
+
+def chunked(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
+    """Cut rows into chunks of at most `size`.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Rows.
+    y : array of shape (n_samples,)
+        Labels.
+    size : int
+        Rows in a chunk.
+
+    Yields
+    ------
+    (X, y)
+        The next rows and labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fbtwsvm.stream import chunked
+    >>> [len(labels) for _, labels in chunked(np.zeros((5, 2)), np.zeros(5), 2)]
+    [2, 2, 1]
+    """
+    for first in range(0, len(y), size):
+        yield X[first : first + size], y[first : first + size]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """How a model does after so many rows; `window_...` over the last rows only.
+
+    `kappa` compares with guessing by class frequencies, `kappa_temporal` with repeating the label of the row before.
+    """
+
+    rows: int
+    accuracy: float
+    kappa: float
+    kappa_temporal: float
+    balanced_accuracy: float
+    window_accuracy: float
+    window_kappa: float
+    window_kappa_temporal: float
+    window_balanced_accuracy: float
+    rows_per_second: float
+    kept: int
+    bytes: int
+    drifts: int
+
+
+class Score:
+    """Counts of true and predicted labels, over all rows and over a sliding window."""
+
+    def __init__(self, window: int) -> None:
+        self.known: dict[Any, int] = {}
+        self.counts = np.zeros((0, 0), dtype=np.int64)
+        self.same = 0  # rows with the label of the row before
+        self.tested = 0
+        self.last: int | None = None
+        self.recent = np.full((window, 3), -1, dtype=np.int64)  # true, predicted, same as before
+
+    def add(self, truth: Any, answers: Any) -> None:
+        """Count tested rows."""
+        true = self._index(np.asarray(truth).tolist())
+        given = self._index(np.asarray(answers).tolist())
+        np.add.at(self.counts, (true, given), 1)
+        before = np.concatenate([[-1 if self.last is None else self.last], true[:-1]])
+        same = true == before
+        self.same += int(same.sum())
+        places = (self.tested + np.arange(len(true)))[-len(self.recent) :] % len(self.recent)
+        self.recent[places] = np.column_stack([true, given, same])[-len(self.recent) :]
+        self.tested += len(true)
+        if len(true):
+            self.last = int(true[-1])
+
+    def skip(self, truth: Any) -> None:
+        """Take note of rows that could not be tested."""
+        indices = self._index(np.asarray(truth).tolist())
+        self.last = int(indices[-1]) if len(indices) else self.last
+
+    def _index(self, labels: list[Any]) -> Array:
+        for label in labels:
+            self.known.setdefault(label, len(self.known))
+        grown = len(self.known) - len(self.counts)
+        if grown:
+            self.counts = np.pad(self.counts, ((0, grown), (0, grown)))
+        return np.array([self.known[label] for label in labels], dtype=np.int64)
+
+    def all(self) -> tuple[float, float, float, float]:
+        """Accuracy, kappa, temporal kappa and balanced accuracy of all tested rows."""
+        return _measures(self.counts, self.same, self.tested)
+
+    def window(self) -> tuple[float, float, float, float]:
+        """Return the same over the window."""
+        recent = self.recent[self.recent[:, 0] >= 0]
+        counts = np.zeros_like(self.counts)
+        np.add.at(counts, (recent[:, 0], recent[:, 1]), 1)
+        return _measures(counts, int(recent[:, 2].sum()), len(recent))
+
+
+def _measures(counts: Array, same: int, tested: int) -> tuple[float, float, float, float]:
+    """Accuracy, Cohen's kappa, temporal kappa, balanced accuracy from a confusion matrix."""
+    if not tested:
+        return (float("nan"),) * 4
+    right = np.trace(counts) / tested
+    rows = counts.sum(axis=1)
+    by_chance = float(rows @ counts.sum(axis=0)) / tested**2
+    by_repeating = same / tested
+    present = rows > 0
+    balanced = float((np.diag(counts)[present] / rows[present]).mean())
+    kappa = (right - by_chance) / (1.0 - by_chance) if by_chance < 1.0 else 0.0
+    temporal = (right - by_repeating) / (1.0 - by_repeating) if by_repeating < 1.0 else 0.0
+    return float(right), float(kappa), float(temporal), balanced
+
+
+class Prequential:
+    """A test-then-train run: iterate over its snapshots, or let it `run`; then look at `table()` and `plot()`."""
+
+    def __init__(
+        self,
+        model: Any,
+        chunks: Iterable[tuple[Any, Any]],
+        window: int,
+        every: int,
+        classes: Any,
+        progress: bool | None,
+    ) -> None:
+        self.model, self.chunks, self.every, self.classes = model, chunks, every, classes
+        self.progress = progress
+        self.score = Score(window)
+        self.snapshots: list[Snapshot] = []
+        self.rows, self.seconds = 0, 0.0
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        total = len(self.chunks) if isinstance(self.chunks, Sized) else None
+        with _progress(self.progress, total) as tell:
+            for X, y in self.chunks:
+                self._test_then_learn(X, y)
+                tell(self.rows, self.score)
+                if self.rows // self.every > (self.rows - len(y)) // self.every:
+                    yield self._look()
+        if not self.snapshots or self.snapshots[-1].rows < self.rows:
+            yield self._look()
+
+    def run(self) -> Prequential:
+        """Go through all chunks; returns itself."""
+        for _ in self:
+            pass
+        return self
+
+    def _test_then_learn(self, X: Any, y: Any) -> None:
+        """Ask the model, then let it learn; rows before it knows anything are not tested."""
+        start = perf_counter()
+        answers = self.model.predict(X) if self.rows else None
+        if self.classes is not None and not self.rows:
+            self.model.partial_fit(X, y, classes=self.classes)
+        else:
+            self.model.partial_fit(X, y)
+        self.seconds += perf_counter() - start
+        if answers is None:
+            self.score.skip(y)
+        else:
+            self.score.add(y, answers)
+        self.rows += len(y)
+
+    def _look(self) -> Snapshot:
+        learner = getattr(self.model, "_learner", None)
+        snapshot = Snapshot(
+            self.rows,
+            *self.score.all(),
+            *self.score.window(),
+            rows_per_second=self.rows / max(self.seconds, 1e-9),
+            kept=0 if learner is None else len(learner.leader.kept),
+            bytes=array_bytes(self.model),
+            drifts=0 if learner is None else len(learner.drifts),
+        )
+        self.snapshots.append(snapshot)
+        return snapshot
+
+    def table(self) -> str:
+        """Return the snapshots as a table in plain text."""
+        cells = [[name for name, _ in _COLUMNS]]
+        cells += [[form.format(getattr(snapshot, name)) for name, form in _COLUMNS] for snapshot in self.snapshots]
+        widths = [max(len(row[j]) for row in cells) for j in range(len(_COLUMNS))]
+        return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells)
+
+    def to_dicts(self) -> list[dict[str, float]]:
+        """Return the snapshots as dictionaries, for a data frame."""
+        return [asdict(snapshot) for snapshot in self.snapshots]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw accuracy against rows, over all and over the window, with drift events; returns the axes."""
+        from .plot import prequential_curve  # matplotlib is an extra
+
+        return prequential_curve(self.snapshots, getattr(getattr(self.model, "_learner", None), "drifts", []), ax)
+
+
+def prequential(
+    model: Any,
+    chunks: Iterable[tuple[Any, Any]],
+    *,
+    window: int = 1000,
+    every: int = 1000,
+    classes: Any = None,
+    progress: bool | None = None,
+) -> Prequential:
+    """Evaluate a model on a stream: each chunk is first predicted, then learned.
+
+    Parameters
+    ----------
+    model : estimator with `predict` and `partial_fit`
+        It is changed by learning.
+    chunks : iterable of (X, y)
+        The stream, for instance :func:`chunked`.
+    window : int, default=1000
+        Tested rows in the sliding window.
+    every : int, default=1000
+        Rows between two snapshots.
+    classes : array-like, default=None
+        Passed to the first `partial_fit`, for models that need it.
+    progress : bool or None, default=None
+        Show a progress bar with rows and accuracy, which needs rich (extra ``stream``); None shows one on a terminal
+        where rich is installed.
+
+    Returns
+    -------
+    Prequential
+        Iterate over it for snapshots, or call `run()`; then `table()`, `plot()`, `to_dicts()`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fbtwsvm import FBTWSVM
+    >>> from fbtwsvm.stream import chunked, prequential
+    >>> X = np.random.default_rng(0).normal(size=(600, 2))
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> run = prequential(FBTWSVM(gamma=0.5, n_components=50, warm_up=100), chunked(X, y, 50), every=300).run()
+    >>> [snapshot.rows for snapshot in run.snapshots]
+    [300, 600]
+    >>> bool(run.snapshots[-1].window_accuracy > 0.9)
+    True
+    """
+    if window < 1 or every < 1:
+        raise ValueError(f"window and every must be at least 1, got {window} and {every}.")
+    return Prequential(model, chunks, window, every, classes, progress)
+
+
+def _progress(wanted: bool | None, total: int | None) -> Any:
+    """Return a context whose value is told (rows, score) after each chunk."""
+    if wanted is False or (wanted is None and not (sys.stderr.isatty() and find_spec("rich"))):
+        return nullcontext(lambda rows, score: None)
+    try:
+        from .progress import bar
+    except ImportError as error:
+        raise ImportError("A progress bar needs rich: pip install 'fbtwsvm[stream]', or progress=False.") from error
+    return bar(total)
