@@ -24,6 +24,16 @@ def load(name, *, standardise=False):
     return X, y, X_test, y_test
 
 
+def load_stream(name, limit=None):
+    """Return X in float32 and y of a stream (or of a synthetic set), its first `limit` rows."""
+    folder = os.environ.get("FBTWSVM_DATA")
+    if not folder:
+        sys.exit("Set FBTWSVM_DATA to the folder with the data sets (streams/elec2.npz and so on).")
+    place = next(path for part in ("streams", "synthetic") if (path := Path(folder) / part / f"{name}.npz").exists())
+    with np.load(place) as data:
+        return data["X"][:limit].astype(np.float32), data["y"][:limit]
+
+
 def table(header, rows):
     """Print rows as a Markdown table with aligned columns."""
     cells = [list(map(str, row)) for row in [header, *rows]]

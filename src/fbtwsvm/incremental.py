@@ -104,7 +104,8 @@ class Incremental:
         rise, clock, waiting, parts = self.rise, self.clock, self.waiting, len(self.pending)
 
         def undo() -> None:
-            self.planes, self.moments.counts, self.moments.sums, self.roots.ranks = planes, counts, sums, ranks
+            self.planes[:], self.moments.counts[:], self.moments.sums[:] = planes, counts, sums
+            self.roots.ranks[:] = ranks
             for k, root in roots:
                 self.roots.matrices[k] = root
             self.rise, self.clock, self.waiting = rise, clock, waiting
@@ -134,7 +135,7 @@ class Incremental:
 
     def learn(self, chunk: Chunk, *, every_value: bool = False) -> Tested:
         """Learn a chunk: small ones row by row, with a settle in between when it is due, large ones as a block."""
-        if len(chunk) >= self.lag:
+        if len(chunk) >= self.most_lag:
             tested = self.absorb(chunk, every_value)
             self.settle()
             return tested

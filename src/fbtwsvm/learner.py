@@ -131,6 +131,9 @@ class Learner:
                 chunk = twin._renew(chunk)
         chunk = twin._known(chunk, y)
         twin._follow(chunk)
+        if len(twin.classes) > len(self.classes):
+            for member in twin.members:
+                member.settle()  # until then there is no plane near a new class
         twin._calibrate()
         return twin.commit()
 

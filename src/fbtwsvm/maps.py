@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler
 
 from .features import (
@@ -126,6 +127,7 @@ class Mapping:
     transformer: Any
     scale: float
     dtype: np.dtype
+    frozen: bool = False  # given as fitted: never fitted again, nor renewed
 
     @property
     def exact(self) -> bool:
@@ -142,7 +144,9 @@ class Mapping:
             whole = _goes_in_whole(transformer, rows)
             given, labels = (rows.X, y) if whole else (rows.X[rows.index], y[rows.index])
             transformer.fit(_readable(transformer, given), labels)
-        mapping = cls(transformer, 1.0, rows.X.dtype)
+        frozen = isinstance(transformer, FrozenEstimator)
+        mapping = cls(transformer.estimator if frozen else transformer, 1.0, rows.X.dtype, frozen)
+        transformer = mapping.transformer
         if mapping.exact:  # in float32 the matrix would not be positive definite, nor its large coefficients exact
             mapping.dtype = np.dtype(np.float64)
         mapped = mapping.rows(rows.X, rows.index)
@@ -158,12 +162,13 @@ class Mapping:
     @property
     def of_itself(self) -> bool:
         """Whether the map owes nothing to the rows it was fitted on, given its width."""
-        return isinstance(self.transformer, FourierFeatures)
+        return self.frozen or isinstance(self.transformer, FourierFeatures)
 
     @property
     def renewable(self) -> bool:
         """Whether the map is made of landmarks that can be replaced, and shows how well it fits a row."""
-        return isinstance(self.transformer, NystroemFeatures) and is_normalised(self.transformer.kernel)
+        landmarks = isinstance(self.transformer, NystroemFeatures) and is_normalised(self.transformer.kernel)
+        return landmarks and not self.frozen
 
     def expected_residual(self) -> float:
         """Return the mean of 1 - ||z||^2 over landmarks, each left out of the map in turn: 1 / [K^-1]_ii."""
