@@ -236,19 +236,21 @@ def test_ctrl_c_changes_nothing(place, size, decay, monkeypatch):
 
     chunks = [slice(first, first + size) for first in range(230, 480, size)]
     monkeypatch.setattr(owner, place, interrupted)
-    for number, chunk in enumerate(chunks):
+    learned = 0
+    for chunk in chunks:
         try:
             model.partial_fit(X[chunk], y[chunk])
         except KeyboardInterrupt:
             break
         before = state(model)
+        learned += 1
     monkeypatch.undo()
     if not calls:
         pytest.skip(f"{place} is not reached with chunks of {size}")
     assert state(model) == before
-    for chunk in chunks[:number]:
+    for chunk in chunks[:learned]:
         twin.partial_fit(X[chunk], y[chunk])
-    for chunk in chunks[number:]:
+    for chunk in chunks[learned:]:
         model.partial_fit(X[chunk], y[chunk])
         twin.partial_fit(X[chunk], y[chunk])
     np.testing.assert_array_equal(model.planes_, twin.planes_)
@@ -345,6 +347,7 @@ class Alarm:
         self.left, self.drift_detected = after, False
 
     def update(self, error):
+        """Count a row."""
         self.left -= 1
         self.drift_detected = self.left == 0
 
@@ -429,10 +432,8 @@ def test_forgotten_rows_leave_the_gram_matrices_of_the_paper():
 def test_a_row_forgotten_d_times_leaves():
     X, y = clouds(400, 2, spread=0.5)
     options = {"gamma": 0.1, "n_components": 20, "warm_up": 50, "second_look": 0, "accept": "all", "memory": None}
-    kept = [
-        len(stream(FBTWSVM(forget_after=d, random_state=0, **options), X, y, 50)._learner.members[0].kept)
-        for d in (1, 3, None)
-    ]
+    models = [FBTWSVM(forget_after=d, random_state=0, **options) for d in (1, 3, None)]
+    kept = [len(stream(model, X, y, 50).settle()._learner.members[0].kept) for model in models]
     assert kept[0] < kept[1] < kept[2] == 400
 
 

@@ -29,6 +29,7 @@ from .planes import Problem, Solution, Start, solve_features
 
 _LAG = 100  # rows after which the duals of all kept rows are brought up to date
 _RISE = 1e6  # how far weights may rise before all are brought down again
+_LEAST_SHARE = 1e-12  # of its weight, that a row keeps until the end of its own chunk
 _MELTED = 1e-4  # a kept row of which no more than this is left goes
 _LEAST = 10.0  # rows that fading leaves of a class that no longer comes
 _BALANCE_DRIFT = 0.01  # how far the weight of a class may be off before it is set anew
@@ -115,7 +116,7 @@ class Incremental:
 
     def takes_at_once(self, n_rows: int) -> bool:
         """Whether so many rows can be learned one by one before the next settle."""
-        return self.waiting + n_rows < self.lag and self.rise <= _RISE
+        return self.waiting + n_rows < self.lag and self._fits(n_rows)
 
     @property
     def n_classes(self) -> int:
@@ -154,14 +155,20 @@ class Incremental:
 
     def _weights(self, chunk: Chunk) -> Array:
         """Weights of new rows: each a little heavier than the one before when old rows fade."""
-        if self.rise > _RISE:
-            self._bring_down()
-        weights = chunk.weights * self.rise
-        if self.policy.decay < 1.0:
-            steps = self.policy.decay ** -np.arange(1.0, len(chunk) + 1.0)
-            weights = weights * steps
-            self.rise *= float(steps[-1])
+        if self.policy.decay == 1.0:
+            return chunk.weights * self.rise
+        n = len(chunk)
+        if not self._fits(n):  # then let the last of these rows weigh 1
+            self._bring_down(max(self.policy.decay**n, 1e-30))
+        else:
+            self.rise *= self.policy.decay**-n
+        shares = np.maximum(self.policy.decay ** np.arange(n - 1.0, -1.0, -1.0), _LEAST_SHARE)
+        weights: Array = chunk.weights * self.rise * shares
         return weights
+
+    def _fits(self, n_rows: int) -> bool:
+        """Whether weights stay small enough while so many rows come."""
+        return bool(np.log(self.rise) - n_rows * np.log(self.policy.decay) <= np.log(_RISE))
 
     def _learn_rows(self, chunk: Chunk, every_value: bool) -> Tested:
         """Learn row by row: planes follow at once, Gram matrices and kept rows at the next settle."""
@@ -279,12 +286,12 @@ class Incremental:
         box = self._boxes(kept, starts, distances)
         at_bound = (kept.alpha > 0) & (kept.alpha >= (1.0 - 1e-12) * kept.box)
         alpha = np.where(at_bound, box, np.minimum(kept.alpha, box))
-        for k in np.flatnonzero(self.moved):
+        alive = self.moments.counts > 0
+        todo = (self.moved[:, None] | self.pushed) & np.outer(alive, alive) & ~np.eye(self.n_classes, dtype=bool)
+        for k in np.flatnonzero(todo.any(axis=1)):
             drift = self.ridge[k] / self.roots.ridges[k]
             if 4 * self.roots.ranks[k] >= self.planes.shape[2] or not 1 / _RIDGE_DRIFT < drift < _RIDGE_DRIFT:
                 self._refresh(int(k))
-        alive = self.moments.counts > 0
-        todo = (self.moved[:, None] | self.pushed) & np.outer(alive, alive) & ~np.eye(self.n_classes, dtype=bool)
         solution = None
         if todo.any():
             problem = self._problem(kept, starts, box, np.zeros(len(kept), dtype=bool) if judged is None else judged)
@@ -380,10 +387,10 @@ class Incremental:
         kept = self.kept
         self.kept = replace(kept, weights=kept.weights * weights, alpha=kept.alpha * duals, box=kept.box * duals)
 
-    def _bring_down(self) -> None:
-        """Divide all weights by what a new row weighs: the problem stays the same, the numbers stay small."""
+    def _bring_down(self, to: float = 1.0) -> None:
+        """Divide all weights, so that a row that came now would weigh `to`, and the unit of weight is again 1."""
         self.flush()
-        factor = 1.0 / self.rise
+        factor = to / self.rise
         self.moments.scale(factor)
         self.roots.scale(factor)
         self.gone.scale(factor, slice(None))

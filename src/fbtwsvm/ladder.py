@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,8 @@ _FACTOR = 4.0
 _RUNGS = (0.0, -1.0, -2.0, 1.0, 2.0)  # from the start, which wins ties
 _MOST_CLASSES = 100
 _TEMPERATURES = (1.0, 0.5, 0.25, 0.125)
+_COARSEST, _FINEST = -8, 2  # powers of 2 around the start of a stream's ladder: its first rows may be of one place only
+_MISSED = 0.01
 _HIGHEST = 5.0  # rungs are added while the highest is the best
 
 
@@ -48,6 +51,25 @@ def climb(rows: TrainingRows, kernel: str, start: float, settings: Settings, see
         best = min((best, best + 1.0), key=loss)
     best = min((best, best - 0.5, best + 0.5), key=loss)
     return float(start * _FACTOR**best)
+
+
+def finest(X: Any, kernel: str, start: float, count: int, seed: int) -> float:
+    """Return the largest width, on a ladder of factors of 2, at which a map of `count` landmarks still sees its rows.
+
+    That is, at which it misses at most 1 % of a row like its landmarks: the mean of 1 / [K^-1]_ii, each landmark left
+    out in turn.  Labels have no say, so the first rows of a stream will do, be they of one class or one hour.
+    """
+    random = np.random.default_rng(seed)
+    rows = X[np.sort(random.choice(X.shape[0], min(count, X.shape[0]), replace=False))].astype(np.float64)
+    best = start * 2.0**_COARSEST
+    for rung in range(_COARSEST, _FINEST + 1):
+        gamma = start * 2.0**rung
+        between = similarity(kernel, gamma)(rows, rows)
+        inverse = np.linalg.inv(between + 1e-9 * np.eye(len(between)))
+        if np.mean(1.0 / np.diag(inverse)) > _MISSED:
+            break
+        best = gamma
+    return float(best)
 
 
 def _some_classes(rows: TrainingRows, settings: Settings) -> tuple[TrainingRows, Settings]:

@@ -56,15 +56,17 @@ class TrainingRows:
         return out
 
 
-def arrange(X: Any, labels: Array, weights: Array, n_classes: int) -> TrainingRows:
+def arrange(X: Any, labels: Array, weights: Array, n_classes: int, *, merge: bool = True) -> TrainingRows:
     """Sort rows by class; small data also gets equal rows merged into one with the sum of their weights.
+
+    Without `merge` the rows of a class stay in the order in which they came, as a stream wants it.
 
     Merging makes a weight of two and a row given twice the same problem to the last bit, whatever the order
     of the rows.
     """
     present = np.flatnonzero(weights > 0)
     source = np.full(len(weights), -1, dtype=np.int64)
-    if len(present) <= _MERGE_FACTOR * SMALL:
+    if merge and len(present) <= _MERGE_FACTOR * SMALL:
         first, twin = _distinct(X[present], labels[present])
         if len(first) <= SMALL:
             source[present] = twin

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from copy import copy
-from dataclasses import dataclass, field, replace
+from copy import copy, deepcopy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -18,16 +19,16 @@ from .decision import Decision
 from .incremental import Policy
 from .kept import Chunk
 from .kernels import Array
+from .ladder import finest
 from .learner import HALF_LIVES, Committee, Learner
 from .maps import Mapping, stream_map
 from .reporting import MemoryReport, report
 from .rows import arrange
-from .similarity import USES_GAMMA, gamma_scale
 from .unlearning import Unlearned
 
 _WARM_UP = 500
 _STREAM_COMPONENTS = 300
-_GROWTH = 1.25  # how much the warm-up may grow before the provisional model is fitted anew
+_EARLY, _EARLY_COMPONENTS = 50, 100  # rows and features of a provisional model
 
 
 def quiet(message: str) -> None:
@@ -56,10 +57,10 @@ class Given:
 
 @dataclass
 class Waiting:
-    """Rows that wait for the end of the warm-up, and how many of them the provisional model knows."""
+    """Rows that wait for the end of the warm-up, and the model that answers meanwhile where it is another one."""
 
     rows: Given
-    fitted: int = field(default=0)
+    provisional: Any
 
 
 class StreamingMixin:
@@ -131,9 +132,7 @@ class StreamingMixin:
         """
         check_is_fitted(self)
         fresh = copy(self)
-        if fresh._waiting is not None:
-            fresh._fit_waiting()
-        elif fresh._learner is not None:
+        if fresh._learner is not None:
             learner = fresh._learner.copy()
             learner.settle()
             fresh._adopt(learner.commit())
@@ -268,7 +267,7 @@ class StreamingMixin:
             waiting = given if self._waiting is None else self._waiting.rows.join(given)
             wanted = self._warm_up_rows()
             if len(waiting.y) < wanted:
-                self._wait(waiting)
+                self._wait(waiting, len(given.y))
                 return
             self._start(waiting.take(slice(0, wanted)))
             given = waiting.take(slice(wanted, None))
@@ -283,17 +282,33 @@ class StreamingMixin:
             mapping = None if self._mapping.exact else self._mapping
             self._start(self._history, mapping)
 
-    def _wait(self, waiting: Given) -> None:
-        """Keep rows for later, and fit a provisional model when they have become many more."""
-        fitted = 0 if self._waiting is None else self._waiting.fitted
-        self._waiting = Waiting(waiting, fitted)
-        if len(waiting.y) >= _GROWTH * fitted or not np.isin(waiting.y, self.classes_).all():
+    def _wait(self, waiting: Given, n_new: int) -> None:
+        """Keep rows for later, of which the last `n_new` have just come, and answer provisionally."""
+        if self._warm_up_rows() <= _EARLY:
+            self._waiting = Waiting(waiting, None)
             self._fit_waiting()
+            return
+        # A small stream of its own follows changes as the rows come; a copy, lest this call be interrupted.
+        known = None if self._waiting is None else self._waiting.provisional
+        provisional = self._small_twin() if known is None else deepcopy(known)
+        new = waiting.take(slice(len(waiting.y) - n_new, None))
+        provisional._learn_stream(new)
+        self._waiting = Waiting(waiting, provisional)
+        for name in ("classes_", "gamma_", "n_components_", "planes_", "duality_gap_", "n_iter_"):
+            setattr(self, name, getattr(provisional, name))
+        self._mapping, self._decision = provisional._mapping, provisional._decision
+
+    def _small_twin(self) -> Any:
+        """Return a model that is ready sooner: fewer features, a short warm-up."""
+        twin = clone(self)
+        small = _EARLY_COMPONENTS if self.n_components == "auto" else min(_EARLY_COMPONENTS, int(self.n_components))
+        twin.set_params(warm_up=_EARLY, n_components=small, drift_detector=None)
+        twin.n_features_in_, twin._dtype = self.n_features_in_, self._dtype
+        return twin
 
     def _fit_waiting(self) -> None:
-        """Fit the provisional model on all rows that wait."""
+        """Answer with a model of all the few rows so far."""
         rows = self._waiting.rows
-        self._waiting = Waiting(rows, len(rows.y))
         if len(np.unique(rows.y)) > 1:
             self._fit_rows(rows.X, rows.y, rows.weights, quick=True)
         else:
@@ -321,8 +336,8 @@ class StreamingMixin:
             free[found[0]] = False
         if not free.any():
             raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")
-        self._waiting = Waiting(rows.take(free))
-        self._fit_waiting()
+        self._waiting = None
+        self._wait(rows.take(free), int(free.sum()))
         return Unlearned(removed=len(given.y))
 
     def _warm_up_rows(self) -> int:
@@ -359,14 +374,13 @@ class StreamingMixin:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings = replace(self._settings(len(classes)), say=quiet)
         weights = self._class_weighted(given)
-        rows = arrange(given.X, labels, weights, len(classes))
+        rows = arrange(given.X, labels, weights, len(classes), merge=False)
         count = _STREAM_COMPONENTS if self.n_components == "auto" else int(self.n_components)
         landmarks = np.zeros(len(given.y), dtype=bool)
         if mapping is None:
-            if len(classes) > 1 or self.gamma != "auto":
-                self.gamma_ = self._choose_gamma(rows, settings, seed)
-            else:  # a ladder needs two classes
-                self.gamma_ = gamma_scale(given.X, self.kernel, weights) if self.kernel in USES_GAMMA else None
+            self.gamma_ = self._choose_gamma(rows, settings, seed, quick=True)
+            if self.gamma_ is not None and self.gamma == "auto":
+                self.gamma_ = finest(given.X, self.kernel, self.gamma_, count, seed)
             transformer = stream_map(self.kernel, self.feature_map, count, self.gamma_, rows, seed)
             mapping, _ = Mapping.fit(transformer, rows, given.y, self.kernel)
             landmarks = mapping.landmarks(rows)[rows.source]
