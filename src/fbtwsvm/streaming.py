@@ -384,7 +384,7 @@ class StreamingMixin:
             transformer = stream_map(self.kernel, self.feature_map, count, self.gamma_, rows, seed)
             mapping, _ = Mapping.fit(transformer, rows, given.y, self.kernel)
             landmarks = mapping.landmarks(rows)[rows.source]
-        shows = isinstance(self.gamma, str) or not mapping.of_itself
+        shows = not mapping.of_itself or (isinstance(self.gamma, str) and self.gamma_ is not None)
         n_columns = mapping.rows(given.X[:1]).shape[1]
         _warn_of_size(len(classes), n_columns, mapping.dtype, len(self._policies()))
         learner = Learner(

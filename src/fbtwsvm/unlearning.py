@@ -114,7 +114,7 @@ def take_out(machine: Incremental, rows: Chunk, renewed_at: int, report: Unlearn
             elif machine.policy.decay < 1.0:
                 report.add("age", i)
                 continue
-            if (times[i] if trace is not None else -1) < renewed_at:
+            if times[i] < renewed_at and renewed_at > 0:
                 report.add("remapped", i)
                 continue
             if trace is not None and trace.alpha is not None:
