@@ -380,7 +380,7 @@ def test_a_stream_sorted_by_class_gets_new_landmarks():
     order = np.argsort(y, kind="stable")
     model = FBTWSVM(gamma=0.3, n_components=60, warm_up=100, random_state=0)
     stream(model, X[order], y[order], 50)
-    assert model._learner.watch.since > 1000  # renewed near the end
+    assert model._learner.watch.since > 300  # renewed, and not at once
     batch = FBTWSVM(gamma=0.3, n_components=60, random_state=0).fit(X, y)
     assert model.score(X, y) > batch.score(X, y) - 0.06
 

@@ -119,29 +119,57 @@ class Learner:
 
         Whatever goes wrong on the way, this learner is as it was before.
         """
-        residual = None if self.watch is None else self.watch.after(chunk.rows)
-        small = all(member.takes_at_once(len(chunk)) for member in self.members)
-        calm = not (self.watch is not None and residual is not None and self.watch.alarmed(residual, self.clock))
-        if small and calm and (self.classes[chunk.labels] == y).all():
-            return self._learn_at_once(chunk, residual)
+        if self._next_piece(chunk, y) == len(chunk) and self._takes_at_once(chunk, y):
+            return self._learn_at_once(chunk)
         twin = self.copy()
-        if twin.watch is not None and residual is not None:
-            twin.watch.residual = residual
-            if not calm:
-                chunk = twin._renew(chunk)
-        chunk = twin._known(chunk, y)
-        twin._follow(chunk)
-        if len(twin.classes) > len(self.classes):
-            for member in twin.members:
-                member.settle()  # until then there is no plane near a new class
-        twin._calibrate()
+        while len(chunk):
+            n = twin._next_piece(chunk, y)
+            twin._learn_piece(chunk.take(slice(0, n)), y[:n])
+            chunk, y = chunk.take(slice(n, None)), y[n:]
+            if len(chunk) and twin.mapping is not self.mapping:
+                chunk = replace(chunk, rows=twin.mapping.rows(chunk.raw))
         return twin.commit()
 
-    def _learn_at_once(self, chunk: Chunk, residual: float | None) -> Learner:
+    def _next_piece(self, chunk: Chunk, y: Array) -> int:
+        """Return how many rows to learn before something else is to be done: a settle, a new class, a new map.
+
+        A large chunk is one piece; a small one is cut so that the model does not depend on how rows came in chunks.
+        """
+        if len(chunk) >= self.members[0].most_lag:
+            return len(chunk)
+        ends = [len(chunk), *(max(1, member.lag - member.waiting) for member in self.members)]
+        ends += np.flatnonzero(~np.isin(y, self.classes))[:1].tolist() if len(y) > 1 else []
+        if self.watch is not None:
+            ends += np.flatnonzero(self.watch.alarms(chunk.rows, self.clock))[:1].tolist()
+        return max(1, min(ends))
+
+    def _takes_at_once(self, chunk: Chunk, y: Array) -> bool:
+        """Whether a chunk brings nothing but a few rows of known classes that the map can see."""
+        calm = self.watch is None or not self.watch.alarms(chunk.rows, self.clock).any()
+        known = bool(len(self.classes)) and (self.classes[np.minimum(chunk.labels, len(self.classes) - 1)] == y).all()
+        return bool(known and calm and all(member.takes_at_once(len(chunk)) for member in self.members))
+
+    def _learn_piece(self, chunk: Chunk, y: Array) -> None:
+        """Learn a piece of a chunk, with whatever else there is to be done."""
+        if self.watch is not None:
+            alarm = bool(self.watch.alarms(chunk.rows, self.clock).any())
+            self.watch.residual = self.watch.after(chunk.rows)
+            if alarm:
+                chunk = self._renew(chunk)
+        n_classes = len(self.classes)
+        chunk = self._known(chunk, y)
+        self._follow(chunk)
+        if len(self.classes) > n_classes:
+            for member in self.members:
+                member.settle()  # until then there is no plane near a new class
+        if all(member.waiting == 0 for member in self.members):
+            self._calibrate()
+
+    def _learn_at_once(self, chunk: Chunk) -> Learner:
         """Learn a few rows in place, with a way back."""
-        classes = chunk.present
-        undo = [member.before(classes) for member in self.members]
+        undo = [member.before(chunk.present) for member in self.members]
         before = dict(self.__dict__, untold=list(self.untold), drifts=list(self.drifts))
+        residual = None if self.watch is None else self.watch.after(chunk.rows)
         self.trust, self.slopes, self.detector = self.trust.copy(), self.slopes.copy(), deepcopy(self.detector)
         try:
             self._follow(chunk)

@@ -24,13 +24,22 @@ class Watch:
 
     def after(self, rows: Array) -> float:
         """Return the running mean of the residual after these rows (with bias column)."""
-        residual = 2.0 - np.einsum("ij,ij->i", rows, rows)
-        share = 0.5 ** (len(rows) / _MEMORY)
-        return float(share * self.residual + (1.0 - share) * residual.mean())
+        return float(self._path(rows)[-1])
 
-    def alarmed(self, residual: float, clock: int) -> bool:
-        """Whether the map is to be renewed; not again before the mean can tell."""
-        return residual > _FACTOR * self.expected + _MARGIN and clock - self.since >= _MEMORY
+    def alarms(self, rows: Array, clock: int) -> Array:
+        """Mark the rows after which the map is to be renewed; not again before the mean can tell."""
+        late = clock + np.arange(len(rows)) - self.since >= _MEMORY
+        return np.asarray(late & (self._path(rows) > _FACTOR * self.expected + _MARGIN))
+
+    def _path(self, rows: Array) -> Array:
+        """Return the running mean of the residual after each row."""
+        residual = 2.0 - np.einsum("ij,ij->i", rows, rows).astype(np.float64)
+        share = 0.5 ** (1.0 / _MEMORY)
+        if len(rows) > 10 * _MEMORY:  # the running mean of a large block is the mean of its end
+            return np.full(len(rows), residual[-int(_MEMORY) :].mean())
+        powers = share ** np.arange(1.0, len(rows) + 1.0)
+        path: Array = powers * (self.residual + (1.0 - share) * np.cumsum(residual / powers))
+        return path
 
 
 def choose_landmarks(groups: list[Any], count: int, random: np.random.Generator) -> Any:

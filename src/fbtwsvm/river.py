@@ -171,12 +171,13 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
 
     def _widen(self, x: dict[Any, Any]) -> None:
         """Add the columns of x; rows that wait for the end of the warm-up have zeros there."""
-        new = [name for name in x if name not in self.known]
-        columns = [*self.columns, *new]
+        columns = sorted(self.known | x.keys(), key=repr)  # the same whatever the order of the dictionary
         fresh = type(self.model_)(**self.model_.get_params(deep=False))
         if self.columns:
             waiting = self.model_._waiting.rows
-            fresh.partial_fit(np.pad(waiting.X, ((0, 0), (0, len(new)))), waiting.y)
+            wider = np.zeros((len(waiting.y), len(columns)), dtype=np.float32)
+            wider[:, [columns.index(name) for name in self.columns]] = waiting.X
+            fresh.partial_fit(wider, waiting.y)
         self.model_, self.columns, self.known = fresh, columns, set(columns)
 
     def _learn(self, rows: Array, y: Array) -> None:
