@@ -1,9 +1,9 @@
 """Prequential accuracy on ten streams, row by row and in blocks of 100, beside river's forest, SGD and the last label.
 
-    FBTWSVM_DATA=... python -m benchmarks.streams [--names elec2,weather] [--rows 60000] [--methods ...] [--out streams.csv]
+    FBTWSVM_DATA=... python -m benchmarks.streams [--names elec2,weather] [--rows 60000] [--methods ARF,SGD]
 
-One setting for all: FBTWSVM(decay="auto", random_state=0).  Columns are brought to [0, 1] by the first 500 rows; no past
-label is a feature.  Results go to a CSV file as they come, and what is there is not run again.
+One setting for all: FBTWSVM(decay="auto", random_state=0).  Columns are brought to [0, 1] by the first 500 rows; no
+past label is a feature.  Results go to a CSV file as they come, and what is there is not run again.
 """
 
 import argparse
@@ -153,21 +153,22 @@ def main():
 
 def show(done, names):
     for size in sorted({int(row["block"]) for row in done}):
-        print(
-            f"\nPrequential accuracy (kappa, temporal kappa) in %, {'row by row' if size == 1 else f'blocks of {size}'}\n"
-        )
+        way = "row by row" if size == 1 else f"blocks of {size}"
+        print(f"\nPrequential accuracy (kappa, temporal kappa) in %, {way}\n")
         rows = []
         for name in names:
             found = {row["method"]: row for row in done if row["stream"] == name and int(row["block"]) == size}
-            cells = [
-                f"{float(found[m]['accuracy']):.1f} ({float(found[m]['kappa']):.0f}, {float(found[m]['kappa_temporal']):.0f})"
-                if m in found
-                else "-"
-                for m in METHODS
-            ]
             speed = [found[m]["rows_per_s"] if m in found else "-" for m in ("FBTWSVM", "ARF", "SGD")]
-            rows.append([name, STREAMS[name][1], *cells, *speed])
+            rows.append([name, STREAMS[name][1], *(cell(found.get(method)) for method in METHODS), *speed])
         table(["stream", "to beat (row by row)", *METHODS, "rows/s: FBTWSVM", "ARF", "SGD"], rows)
+
+
+def cell(row):
+    """Accuracy with both kappas, from a row of the CSV file."""
+    if row is None:
+        return "-"
+    accuracy, kappa, temporal = (float(row[name]) for name in ("accuracy", "kappa", "kappa_temporal"))
+    return f"{accuracy:.1f} ({kappa:.0f}, {temporal:.0f})"
 
 
 if __name__ == "__main__":

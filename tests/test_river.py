@@ -28,7 +28,6 @@ def test_river_contract(model, check):
 
 def test_same_as_partial_fit():
     X, y = clouds(200)
-    X = X.astype(np.float32)
     river = small()
     for row, label in zip(X.tolist(), y.tolist(), strict=True):
         river.learn_one(dict(enumerate(row)), label)

@@ -203,6 +203,8 @@ class Mapping:
 
     def landmarks(self, rows: TrainingRows) -> Array:
         """Which sorted rows the map was built from."""
+        if self.frozen:  # fitted elsewhere, perhaps on some of these rows
+            return self.is_landmark(rows.X)[rows.index]
         marked = np.zeros(rows.n, dtype=bool)
         indices = getattr(self.transformer, "landmark_indices_", None)
         if indices is not None:

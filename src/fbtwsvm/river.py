@@ -163,10 +163,10 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         return self.model_._learner is None
 
     def _row(self, x: dict[Any, Any]) -> Array:
-        return np.array([[x.get(name, 0.0) for name in self.columns]], dtype=np.float32)
+        return np.array([[x.get(name, 0.0) for name in self.columns]], dtype=np.float64)
 
     def _rows(self, X: pd.DataFrame) -> Array:
-        rows: Array = X.reindex(columns=self.columns, fill_value=0.0).to_numpy(dtype=np.float32)
+        rows: Array = X.reindex(columns=self.columns, fill_value=0.0).to_numpy(dtype=np.float64)
         return rows
 
     def _widen(self, x: dict[Any, Any]) -> None:
@@ -175,7 +175,7 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         fresh = type(self.model_)(**self.model_.get_params(deep=False))
         if self.columns:
             waiting = self.model_._waiting.rows
-            wider = np.zeros((len(waiting.y), len(columns)), dtype=np.float32)
+            wider = np.zeros((len(waiting.y), len(columns)), dtype=np.float64)
             wider[:, [columns.index(name) for name in self.columns]] = waiting.X
             fresh.partial_fit(wider, waiting.y)
         self.model_, self.columns, self.known = fresh, columns, set(columns)
