@@ -56,7 +56,7 @@ def distance(model):
     member.kept = replace(member.kept, alpha=np.zeros_like(member.kept.alpha))
     member.policy = replace(member.policy, decay=1.0, memory=None)
     for k in range(member.n_classes):
-        member._refresh(k)
+        member.refresh(k)
     member.moved[:], member.pushed[:] = True, True
     member.settle()
     return float(np.linalg.norm(member.planes - known) / np.linalg.norm(known))

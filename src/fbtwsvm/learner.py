@@ -13,12 +13,13 @@ from scipy.special import softmax
 
 from . import pairs
 from .decision import Decision
-from .incremental import Incremental, Policy, Tested
+from .incremental import Incremental, Tested
 from .kept import Chunk
 from .kernels import Array
 from .machine import Settings, judged_rows, norms
 from .maps import Mapping
 from .renewal import Watch, choose_landmarks
+from .state import Policy
 from .targets import per_class
 from .tested import TestedRows
 from .unlearning import Unlearned, join, take_out
@@ -135,7 +136,7 @@ class Learner:
 
         A large chunk is one piece; a small one is cut so that the model does not depend on how rows came in chunks.
         """
-        if len(chunk) >= self.members[0].most_lag:
+        if len(chunk) >= max(member.most_lag for member in self.members):
             return len(chunk)
         ends = [len(chunk), *(max(1, member.lag - member.waiting) for member in self.members)]
         ends += np.flatnonzero(~np.isin(y, self.classes))[:1].tolist() if len(y) > 1 else []

@@ -163,8 +163,10 @@ class Roots:
 
     def refresh(self, k: int, gram: Array, reg: float) -> None:
         """Make the root of class k anew, in float64."""
-        inverse, _ = dtrtri(_cholesky(gram + reg * np.eye(len(gram)), reg, self.matrices.dtype), lower=True)
-        self.matrices[k] = inverse
+        system = gram.copy()
+        system[np.diag_indices_from(system)] += reg
+        lower = _cholesky(system, reg, self.matrices.dtype)
+        self.matrices[k], _ = dtrtri(lower, lower=True, overwrite_c=True)
         self.ranks[k], self.ridges[k] = 0, reg
 
     def update(self, k: int, rows: Array, weights: Array) -> None:

@@ -16,7 +16,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .decision import Decision
-from .incremental import Policy
 from .kept import Chunk
 from .kernels import Array
 from .ladder import finest
@@ -24,6 +23,7 @@ from .learner import HALF_LIVES, Committee, Learner
 from .maps import Mapping, stream_map
 from .reporting import MemoryReport, report
 from .rows import arrange
+from .state import Policy
 from .unlearning import Unlearned
 
 _WARM_UP = 500
@@ -83,8 +83,8 @@ class StreamingMixin:
         The first `warm_up` rows are collected, and a provisional model answers meanwhile.  Then gamma, the map and its
         scale are fixed and stay.  After `fit`, the stream goes on from the rows of that call.
 
-        Chunks below about 100 rows are learned row by row: moments and planes follow each row at once, the dual
-        variables of older rows at the latest after 100 rows (see `settle`).
+        Chunks below 300 rows are learned row by row: moments and planes follow each row at once, the dual variables of
+        older rows at the latest after 300 rows, or 10 half-lives where old rows fade (see `settle`).
 
         Parameters
         ----------

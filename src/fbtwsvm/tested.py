@@ -7,7 +7,7 @@ import numpy as np
 from .decision import Decision
 from .kernels import Array
 
-_PER_CLASS = 256
+_PER_CLASS = 512
 _MOST_VALUES = 4_000_000  # numbers kept in all: many classes keep fewer rows of each
 
 
