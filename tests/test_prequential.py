@@ -59,7 +59,7 @@ def test_rows_are_tested_before_they_are_learned():
 def test_snapshots_table_and_plot():
     X, y = clouds(1200)
     model = FBTWSVM(gamma=0.1, n_components=30, warm_up=100)
-    run = prequential(model, chunked(X, y, 100), window=200, every=300, progress=False)
+    run = prequential(model, chunked(X, y, 300), window=200, every=300, progress=False)
     seen = [snapshot.rows for snapshot in run]
     assert seen == [300, 600, 900, 1200]
     last = run.snapshots[-1]
@@ -128,6 +128,6 @@ def test_memory_report():
 def test_bytes_of_state_do_not_grow(decay):
     X, y = clouds(6000, 3, spread=2.0)
     model = FBTWSVM(gamma=0.1, n_components=20, warm_up=100, memory=20, second_look=20, decay=decay, random_state=0)
-    run = prequential(model, chunked(X, y, 100), every=1000).run()
+    run = prequential(model, chunked(X, y, 500), every=1000).run()
     sizes = [snapshot.bytes for snapshot in run.snapshots]
     assert max(sizes[1:]) < 1.05 * min(sizes[1:])

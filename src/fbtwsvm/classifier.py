@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -29,6 +30,7 @@ from .targets import class_factors, per_class, present_classes
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _COUNT = Interval(Integral, 1, None, closed="left")
+_MOST_HISTORY = 64 * 2**20  # bytes of training rows that a fit keeps, to go on from with partial_fit
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 
 
@@ -380,20 +382,26 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._fit_rows(X, y, weights)
         self._dtype = X.dtype
-        present = weights > 0
-        history = Given(X, y, weights, np.full(len(y), None, dtype=object))
-        self._history = history if present.all() else history.take(present)
+        size = X.data.nbytes if sp.issparse(X) else X.nbytes
+        if size <= _MOST_HISTORY:
+            self._history = Given(X, y, weights, np.full(len(y), None, dtype=object)).take(np.flatnonzero(weights > 0))
+        else:
+            self._history = (
+                f"This model was fitted on {size / 2**20:.0f} MiB of rows, too many to keep for going on from it (up "
+                f"to {_MOST_HISTORY / 2**20:.0f} MiB are). Give all rows to partial_fit instead, in chunks."
+            )
 
     def _fit_rows(self, X: Any, y: Array, weights: Array, *, quick: bool = False) -> None:
         """Learn from checked rows at once; `quick` takes the plain width and the exact kernel."""
         self.classes_, labels = present_classes(y, weights)
         n_classes = len(self.classes_)
-        weights = weights * class_factors(self.class_weight, self.classes_, labels, weights)
+        if not quick or self.class_weight == "balanced":
+            weights = weights * class_factors(self.class_weight, self.classes_, labels, weights)
         rows = arrange(X, labels, weights, n_classes)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings = self._settings(n_classes)
         feature_map, n_components = self.feature_map, self.n_components
-        if quick and isinstance(feature_map, str):
+        if quick:
             feature_map, n_components = "auto", "auto"
         # Once before the ladder, so that a map that cannot be is refused before any time is spent.
         choose_map(self.kernel, feature_map, n_components, None, rows, seed)

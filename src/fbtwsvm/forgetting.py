@@ -108,6 +108,8 @@ class Gone:
             self.frozen = np.delete(self.frozen, k, axis=axis)
             self.mass = np.delete(self.mass, k, axis=axis)
         self._each_vector(lambda vector: np.delete(vector, k))
+        self.traces = {key: trace for key, trace in (self.traces | self.fresh).items() if trace.label != k}
+        self.fresh = {}
         self._each_trace(lambda label, alpha: (label - (label > k), None if alpha is None else np.delete(alpha, k)))
 
     def _each_vector(self, change: Any) -> None:

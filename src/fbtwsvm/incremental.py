@@ -13,10 +13,10 @@ from .kernels import Array
 from .membership import distances_to_means, memberships
 from .moments import Roots
 from .online import ACCEPT, MEMBERSHIP, learn_rows
-from .planes import Problem, Solution, Start, solve_features
+from .planes import Problem, Start, solve_features
 from .state import State
 
-_RIDGE_DRIFT = 4.0  # how far the ridge of a root may be off before it is made anew
+_RIDGE_DRIFT = 1.02  # by what factor the ridge of a root may be off before it is made anew
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,16 @@ class Tested:
     near: Array
     far: Array
     values: Array | None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What rows would get from planes trained without them: near and far as in `Tested`."""
+
+    labels: Array
+    times: Array
+    near: Array
+    far: Array
 
 
 class Incremental(State):
@@ -65,8 +75,8 @@ class Incremental(State):
             chunk.rows, chunk.labels, weights, self.factors, self.moments.counts, self.moments.sums,
             self.roots.matrices, self.roots.ranks, self.planes, self.nearest, self.farthest,
             self.settings.box, self.settings.mu, MEMBERSHIP.index(self.settings.membership),
-            ACCEPT.index(self.policy.accept), self.bounds, self.policy.statistics == "all", every_value,
-            values, box, alpha, accepted,
+            ACCEPT.index(self.policy.accept), self.bounds, self.solved, self.alive,
+            self.policy.statistics == "all", every_value, values, box, alpha, accepted,
         )  # fmt: skip
         self.clock += n
         self.waiting += n
@@ -107,8 +117,9 @@ class Incremental(State):
         """Which rows the accept rule lets in: by the gradient -h.u - 1 in the planes that push them."""
         others = np.ones(far.shape, dtype=bool)
         others[np.arange(len(far)), chunk.labels] = False
-        others &= (self.moments.counts > 0) | np.isin(np.arange(self.n_classes), chunk.present)
-        if self.policy.accept == "all":
+        others &= self.alive | np.isin(np.arange(self.n_classes), chunk.present)
+        alone = not others.any() and self.policy.statistics == "kept"  # else nothing would ever be summed
+        if self.policy.accept == "all" or alone:
             return np.ones(len(chunk), dtype=bool)
         gradient = -far - 1.0
         if self.policy.accept == "kkt":
@@ -116,7 +127,7 @@ class Incremental(State):
         else:
             low, high = self.bounds[:, chunk.labels, 0].T, self.bounds[:, chunk.labels, 1].T
             passes = ((low < gradient) & (gradient < high)) == (self.policy.accept == "inside")
-        passes |= far == 0.0  # a pair with a new class has no plane yet
+        passes |= ~self.solved[:, chunk.labels].T  # a pair with a new class has no plane yet
         return np.asarray((passes & others).any(axis=1))
 
     def _follow(self, k: int, rows: Array, weights: Array) -> None:
@@ -127,11 +138,10 @@ class Incremental(State):
         else:
             self.roots.ranks[k] = rows.shape[1]
 
-    def settle(self, judged: Array | None = None) -> Solution | None:
+    def settle(self, judged: Array | None = None) -> LeftOut | None:
         """Solve every plane that changed on the kept rows, then forget and condense.
 
-        `judged` marks kept rows, sorted by class, whose left-out values the solution is to hold.  Returns None
-        where there is nothing to solve.
+        `judged` are times of rows whose left-out values are wanted.  Returns None where nothing was solved.
         """
         self.flush()
         self.fade_out()
@@ -143,27 +153,37 @@ class Incremental(State):
         box = self._boxes(kept, starts, distances)
         at_bound = (kept.alpha > 0) & (kept.alpha >= (1.0 - 1e-12) * kept.box)
         alpha = np.where(at_bound, box, np.minimum(kept.alpha, box))
-        alive = self.moments.counts > 0
+        alive = self.alive
         todo = (self.moved[:, None] | self.pushed) & np.outer(alive, alive) & ~np.eye(self.n_classes, dtype=bool)
         for k in np.flatnonzero(todo.any(axis=1)):
             drift = self.ridge[k] / self.roots.ridges[k]
             if 4 * self.roots.ranks[k] >= self.planes.shape[2] or not 1 / _RIDGE_DRIFT < drift < _RIDGE_DRIFT:
                 self.refresh(int(k))
-        solution = None
+        self.moved[:], self.pushed[:] = False, False
+        left_out = None
         if todo.any():
-            problem = self._problem(kept, starts, box, np.zeros(len(kept), dtype=bool) if judged is None else judged)
+            wanted = np.isin(kept.times, [] if judged is None else judged)
+            problem = self._problem(kept, starts, box, wanted)
             start = Start(self.roots.factor, self.moments.means, todo, self.gone.mass, alpha, self.gone.frozen)
-            if self.policy.accept in ("inside", "outside"):  # their bounds are those of a descent on all rows
-                start = replace(start, first=max(1, len(kept)))
+            if self.policy.accept in (
+                "inside",
+                "outside",
+            ):  # from zero, as in the paper, for their bounds
+                start = replace(start, first=max(1, len(kept)), alpha=None)
             solution = solve_features(kept.rows, problem, start)
-            cold = todo & ~self.planes.any(axis=2)
+            self.solved |= todo
             self.planes[todo] = solution.planes[todo]
             self.gaps[todo], self.sweeps[todo] = solution.gaps[todo], solution.sweeps[todo]
-            self.bounds[cold] = solution.bounds[cold]
-            alpha = solution.alpha
-        self.moved[:], self.pushed[:] = False, False
-        self._forget(replace(kept, alpha=alpha, box=box), distances[np.arange(len(kept)), kept.labels])
-        return solution
+            self.bounds[todo] = solution.bounds[todo]
+            left_out = LeftOut(kept.labels[wanted], kept.times[wanted], solution.near[wanted], solution.far[wanted])
+            kept = forget(replace(kept, alpha=solution.alpha, box=box), self.policy.forget_after, self._least_dual)
+        self._condense(kept, distances[np.arange(len(kept)), kept.labels])
+        return left_out
+
+    @property
+    def _least_dual(self) -> float:
+        """The dual up to which a row does nothing, in the present unit of weight."""
+        return self.policy.forget_below * self.rise
 
     def _boxes(self, kept: Kept, starts: Array, distances: Array) -> Array:
         """Bounds C w s of the kept rows' duals; a row has none in a plane near its own class."""
@@ -194,19 +214,14 @@ class Incremental(State):
             say=settings.say,
         )
 
-    def _forget(self, kept: Kept, own_distances: Array) -> None:
-        """Let rows go that do nothing, and condense what is too much."""
-        policy, before = self.policy, kept
-        kept = forget(kept, policy.forget_after, policy.forget_below * self.rise)
-        if policy.statistics == "kept":
-            # A row that is not in the support is not in the Gram matrices either.
-            self.move(kept, before.second & ~kept.second, 1.0)
-            self.move(kept, kept.second & ~before.second, -1.0)
-            support = np.setdiff1d(kept.times, kept.times[kept.second])
+    def _condense(self, kept: Kept, own_distances: Array) -> None:
+        """Condense what is too much; in the paper's way, keep the sums to those of the support."""
+        policy, before = self.policy, self.kept
         self.kept = condense(kept, policy.memory, policy.second_look, own_distances, self.factors, self.gone)
         if policy.statistics == "kept":
-            still = np.isin(kept.times, self.kept.times[~self.kept.second])
-            self.move(kept, np.isin(kept.times, support) & ~still, -1.0)
+            was, now = before.times[~before.second], self.kept.times[~self.kept.second]
+            self.move(self.kept, np.isin(self.kept.times, np.setdiff1d(now, was)), 1.0)
+            self.move(before, np.isin(before.times, np.setdiff1d(was, now)), -1.0)
 
     def remap(self, change: Array, rows: Array) -> None:
         """Go over to another feature map: h_new = change h for what is gone, `rows` for what is kept."""

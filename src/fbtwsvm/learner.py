@@ -7,6 +7,7 @@ from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cache
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from scipy.special import softmax
@@ -59,10 +60,11 @@ class Learner:
         self.tested = TestedRows(0)
         self.untold: list[tuple[Array, Array, Tested]] = []  # tested rows that `tested` has not been told of
         self.decision = Decision.plain(0, settings.multiclass, settings.decision)
-        self.watch = Watch(mapping) if mapping.renewable else None
+        self.watch = Watch(mapping, n_components) if mapping.renewable else None
         self.warm_up_shows, self.warm_rows = warm_up_shows, 0  # whether map and width were found from the first rows
         self.detector = deepcopy(detector)
         self.drifts: list[int] = []
+        self.lineage = frozenset([uuid4().hex])  # who has learned rows that are in here
         self.clock = 0
 
     @property
@@ -82,6 +84,12 @@ class Learner:
         else:
             box, reg = per_class("C", self.C, n_classes), per_class("reg", self.reg, n_classes)
         return replace(self.base, box=box, reg=reg)
+
+    def recipe(self) -> tuple[Any, ...]:
+        """Return what two learners must have in common to be merged."""
+        base = self.base
+        numbers = (base.mu, base.membership, self.C, self.reg, self.mapping.dtype)
+        return (self.policies, *numbers, self.classes.dtype.kind in "OUS")
 
     def copy(self) -> Learner:
         """Return a copy to work on; what is never changed in place is shared."""
@@ -103,16 +111,13 @@ class Learner:
         chunk = self._known(chunk, y)
         order = np.argsort(chunk.labels, kind="stable")
         starts = np.searchsorted(chunk.labels[order], np.arange(len(self.classes) + 1))
-        judged = judged_rows(starts, landmarks[order], self.seed, limit=256)
+        judged = chunk.times[order[judged_rows(starts, landmarks[order], self.seed, limit=256)]]
         for member in self.members:
             member.absorb(chunk)
-            solution = member.settle(None if self.committee else judged)
+            left_out = member.settle(None if self.committee else judged)
+            if left_out is not None:
+                self.tested.add(left_out.labels, left_out.times, left_out.near, left_out.far)
         self.clock = self.warm_rows = len(chunk)
-        if solution is not None and not self.committee:
-            sorted_rows = np.flatnonzero(judged)
-            rows = order[sorted_rows]
-            near, far = solution.near[sorted_rows], solution.far[sorted_rows]
-            self.tested.add(chunk.labels[rows], chunk.times[rows], near, far)
         self._calibrate()
 
     def learn(self, chunk: Chunk, y: Array) -> Learner:
@@ -120,14 +125,20 @@ class Learner:
 
         Whatever goes wrong on the way, this learner is as it was before.
         """
-        if self._next_piece(chunk, y) == len(chunk) and self._takes_at_once(chunk, y):
-            return self._learn_at_once(chunk)
+        detector, drifted = self._detect(chunk, y)
+        if not drifted and self._next_piece(chunk, y) == len(chunk) and self._takes_at_once(chunk, y):
+            return self._learn_at_once(chunk, detector)
         twin = self.copy()
+        twin.detector = detector
+        if drifted:
+            twin.drifts = [*self.drifts, self.clock][-_MOST_DRIFTS:]
+            for member in twin.members:
+                member.fade(_DRIFT_FADE)
         while len(chunk):
-            n = twin._next_piece(chunk, y)
+            n, mapping = twin._next_piece(chunk, y), twin.mapping
             twin._learn_piece(chunk.take(slice(0, n)), y[:n])
             chunk, y = chunk.take(slice(n, None)), y[n:]
-            if len(chunk) and twin.mapping is not self.mapping:
+            if len(chunk) and twin.mapping is not mapping:
                 chunk = replace(chunk, rows=twin.mapping.rows(chunk.raw))
         return twin.commit()
 
@@ -166,12 +177,12 @@ class Learner:
         if all(member.waiting == 0 for member in self.members):
             self._calibrate()
 
-    def _learn_at_once(self, chunk: Chunk) -> Learner:
+    def _learn_at_once(self, chunk: Chunk, detector: Any) -> Learner:
         """Learn a few rows in place, with a way back."""
         undo = [member.before(chunk.present) for member in self.members]
-        before = dict(self.__dict__, untold=list(self.untold), drifts=list(self.drifts))
+        before = dict(self.__dict__, untold=list(self.untold))
         residual = None if self.watch is None else self.watch.after(chunk.rows)
-        self.trust, self.slopes, self.detector = self.trust.copy(), self.slopes.copy(), deepcopy(self.detector)
+        self.trust, self.slopes, self.detector = self.trust.copy(), self.slopes.copy(), detector
         try:
             self._follow(chunk)
             if self.watch is not None and residual is not None:
@@ -185,8 +196,6 @@ class Learner:
 
     def _follow(self, chunk: Chunk) -> None:
         """Let every machine learn the chunk, and trust, offsets and drift detector follow what it was tested with."""
-        if self.detector is not None:
-            self._detect(self.winners(chunk.rows) != chunk.labels)
         results = [member.learn(chunk, every_value=self.committee) for member in self.members]
         if self.committee:
             chances = np.stack([_chances(result.values) for result in results], axis=1)
@@ -210,17 +219,18 @@ class Learner:
         empty = np.empty((0, len(change)), dtype=self.mapping.dtype)
         for member in self.members:
             member.remap(change, self.mapping.rows(member.kept.raw) if len(member.kept) else empty)
-        self.watch = Watch(self.mapping, self.clock)
+        self.watch = Watch(self.mapping, self.n_components, self.clock)
         return replace(chunk, rows=self.mapping.rows(chunk.raw))
 
-    def _detect(self, wrong: Array) -> None:
-        """Tell the drift detector of right and wrong answers; on drift, fade fast."""
-        for error in wrong:
-            self.detector.update(int(error))
-            if self.detector.drift_detected:
-                self.drifts = [*self.drifts, self.clock][-_MOST_DRIFTS:]
-                for member in self.members:
-                    member.fade(_DRIFT_FADE)
+    def _detect(self, chunk: Chunk, y: Array) -> tuple[Any, bool]:
+        """Tell a copy of the drift detector of right and wrong answers; return it, and whether it saw a drift."""
+        if self.detector is None:
+            return None, False
+        detector, drifted = deepcopy(self.detector), False
+        for wrong in self.classes[self.winners(chunk.rows)] != y:
+            detector.update(int(wrong))
+            drifted |= bool(detector.drift_detected)
+        return detector, drifted
 
     def _known(self, chunk: Chunk, y: Array) -> Chunk:
         """Make room for classes that have not come before; return the chunk with class indices."""
@@ -273,7 +283,12 @@ class Learner:
 
     def merge(self, other: Learner) -> Learner:
         """Return a learner that knows the rows of both."""
+        common = [key for key in self.members[0].known_ids() if key in other.members[0].known_ids()]
+        if self.lineage & other.lineage or common:
+            what = f"the row with id {common[0]}" if common else "their first rows, being copies of one model"
+            raise ValueError(f"merge: both models have learned {what}; it would count twice.")
         twin = self.copy()
+        twin.lineage = self.lineage | other.lineage
         twin._tell()
         nothing = Chunk(*[np.empty(0, dtype=np.int64)] * 6)
         twin._known(nothing, other.classes)
@@ -309,6 +324,7 @@ class Learner:
             totals = self.members[0].moments.counts / self.members[0].rise
             self.decision = self.tested.decide(totals, settings.decision, settings.multiclass)
         if settings.decision == "distance":
+            self.decision = replace(self.decision)  # copies of this learner have the same one
             self.decision.use_distances(norms(self.members[0].planes[..., :-1]))
 
     def rule(self) -> Decision | Committee:

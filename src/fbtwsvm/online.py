@@ -79,6 +79,8 @@ def learn_rows(
     kind,
     accept,
     bounds,
+    solved,
+    alive,
     all_statistics,
     every_value,
     values,
@@ -88,7 +90,8 @@ def learn_rows(
 ):
     """Learn rows one after another; `counts` to `planes` in place, and per row the last four.
 
-    `factors` multiply the weights of each class in the problem, but not in the moments.
+    `factors` multiply the weights of each class in the problem, but not in the moments; `alive` are classes of which
+    there is anything, `solved` the planes that have been solved.
 
     values    (n, K, K): plane values before the row was learned; unless `every_value`, those of its own class only
     box, alpha (n, K): bound and dual of the row in the plane near each other class
@@ -105,18 +108,21 @@ def learn_rows(
                     values[i, a, b] = _dot(row, planes[a, b])
         own_distance = _distance(row, sums[own], counts[own]) if counts[own] > 0.0 else 0.0
         accepted[i] = accept == 3
+        alone = True
         for a in range(n_classes):
-            if a != own and counts[a] > 0.0:
-                other = _distance(row, sums[a], counts[a]) if kind > 0 else 0.0
+            if a != own and alive[a]:
+                alone = False
+                other = _distance(row, sums[a], counts[a]) if kind > 0 and counts[a] > 0.0 else np.inf
                 box[i, a] = price[a] * weight * _share(own_distance, other, nearest[own], farthest[own], mu, kind)
                 grad = -values[i, a, own] - 1.0
                 inside = bounds[a, own, 0] < grad < bounds[a, own, 1]
-                unsolved = values[i, a, own] == 0.0  # a pair with a new class has no bounds yet
                 passes = grad < 0.0 if accept == 0 else inside == (accept == 1)
-                if passes or unsolved:
+                if passes or not solved[a, own]:  # a pair with a new class has no bounds yet
                     accepted[i] = True
+        if alone and not all_statistics:
+            accepted[i] = True  # else nothing would ever be summed
         for a in range(n_classes):
-            if a != own and counts[a] > 0.0 and accepted[i] and values[i, a, own] > -1.0:
+            if a != own and alive[a] and accepted[i] and values[i, a, own] > -1.0:
                 square = _whiten(roots[a], row, zeta, pull)
                 step = min(box[i, a], (1.0 + values[i, a, own]) / square)
                 alpha[i, a] = step
@@ -140,4 +146,5 @@ def learn_rows(
             for k in range(row.shape[0]):
                 sums[own, k] += weights[i] * row[k]
             counts[own] += weights[i]
+            alive[own] = True
             ranks[own] += 1

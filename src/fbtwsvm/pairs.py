@@ -190,7 +190,8 @@ def pooled_slope(near, far, owner, sampled, weights, start_slope, strength):
         for i in range(near.shape[0]):
             if sampled[i]:
                 for k in range(near.shape[1]):
-                    if k != owner[i]:
+                    # Both zero: class k was not known when the row was tested.
+                    if k != owner[i] and (near[i, k] != 0.0 or far[i, k] != 0.0):
                         margin = pair_margin(near[i, k], far[i, k], 0.0, 1.0)
                         p = 1.0 / (1.0 + np.exp(-slope * margin))
                         gradient += weights[i] * p * margin
@@ -219,7 +220,7 @@ def fit_offsets(near, far, starts, sampled, weights, start_slope, strength):
             count = 0
             for own, other in ((a, b), (b, a)):
                 for i in range(starts[own], starts[own + 1]):
-                    if sampled[i]:
+                    if sampled[i] and (near[i, other] != 0.0 or far[i, other] != 0.0):
                         margin = pair_margin(near[i, other], far[i, other], 0.0, 1.0)
                         second[count] = own == b
                         ratio[count] = -margin if second[count] else margin

@@ -10,17 +10,22 @@ import scipy.sparse as sp
 from .kernels import Array
 from .maps import Mapping
 
+_GROWTH = 4  # rows for each landmark before a map with fewer than it may have is renewed
 _MEMORY = 100.0  # rows over which the residual is averaged
-_FACTOR, _MARGIN = 1.5, 0.02  # how far above the expected residual it may rise
+_FACTOR, _MARGIN = 0.5, 0.02  # how far above the expected residual it may rise, as a share of it and at least
 
 
 class Watch:
     """Watches what the map misses of new rows, 1 - ||z(x)||^2, against what it misses of rows like its landmarks."""
 
-    def __init__(self, mapping: Mapping, clock: int = 0) -> None:
+    def __init__(self, mapping: Mapping, n_components: int, clock: int = 0) -> None:
         self.expected = mapping.expected_residual()
         self.residual = self.expected
         self.since = clock  # when the landmarks were chosen
+        # A map that began with too few rows grows when there are more.
+        count = mapping.transformer.landmarks_.shape[0]
+        self.grows_after = _GROWTH * count if count < n_components else None
+        self.limit = self.expected + min(_FACTOR * self.expected + _MARGIN, 0.5 * (1.0 - self.expected))
 
     def after(self, rows: Array) -> float:
         """Return the running mean of the residual after these rows (with bias column)."""
@@ -28,8 +33,9 @@ class Watch:
 
     def alarms(self, rows: Array, clock: int) -> Array:
         """Mark the rows after which the map is to be renewed; not again before the mean can tell."""
-        late = clock + np.arange(len(rows)) - self.since >= _MEMORY
-        return np.asarray(late & (self._path(rows) > _FACTOR * self.expected + _MARGIN))
+        age = clock + np.arange(len(rows)) - self.since
+        grown = np.zeros(len(rows), dtype=bool) if self.grows_after is None else age >= self.grows_after
+        return np.asarray(((age >= _MEMORY) & (self._path(rows) > self.limit)) | grown)
 
     def _path(self, rows: Array) -> Array:
         """Return the running mean of the residual after each row."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -65,9 +66,7 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         y : label
             Its class.
         """
-        if self._open and not x.keys() <= self.known:
-            self._widen(x)
-        self._learn(self._row(x), np.array([y]))
+        self._learn(x.keys(), lambda: self._row(x), np.array([y]))
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the chance of each class; empty before the first row.
@@ -118,9 +117,7 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         y : pandas Series
             Their classes.
         """
-        if self._open and not set(X.columns) <= self.known:
-            self._widen(dict.fromkeys(X.columns))
-        self._learn(self._rows(X), np.asarray(y))
+        self._learn(X.columns, lambda: self._rows(X), np.asarray(y))
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return the chances of all classes for the rows of a data frame.
@@ -169,27 +166,37 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         rows: Array = X.reindex(columns=self.columns, fill_value=0.0).to_numpy(dtype=np.float64)
         return rows
 
-    def _widen(self, x: dict[Any, Any]) -> None:
-        """Add the columns of x; rows that wait for the end of the warm-up have zeros there."""
-        columns = sorted(self.known | x.keys(), key=repr)  # the same whatever the order of the dictionary
+    def _widen(self, names: Any) -> None:
+        """Add columns; rows that wait for the end of the warm-up have zeros there."""
+        columns = sorted(self.known.union(names), key=repr)  # the same whatever the order of the dictionary
         fresh = type(self.model_)(**self.model_.get_params(deep=False))
         if self.columns:
             waiting = self.model_._waiting.rows
-            wider = np.zeros((len(waiting.y), len(columns)), dtype=np.float64)
+            wider = np.zeros((len(waiting.y), len(columns)))
             wider[:, [columns.index(name) for name in self.columns]] = waiting.X
             fresh.partial_fit(wider, waiting.y)
         self.model_, self.columns, self.known = fresh, columns, set(columns)
 
-    def _learn(self, rows: Array, y: Array) -> None:
-        """Learn rows without the checks of scikit-learn, which take longer than learning; of numbers it only knows."""
-        if self.model_._learner is None:
-            self.model_.partial_fit(rows, y)
-            return
-        if not np.isfinite(rows).all():
-            raise ValueError("A row holds NaN or infinity: impute missing values first (river's StatImputer does).")
-        fresh = copy(self.model_)
-        fresh._learn_stream(Given(rows, y, np.ones(len(y)), np.full(len(y), None, dtype=object)))
-        self.model_ = fresh
+    def _learn(self, names: Any, rows: Callable[[], Array], y: Array) -> None:
+        """Learn rows without the checks of scikit-learn, which take longer than learning a row does."""
+        before = self.model_, self.columns, self.known
+        try:
+            if self._open and not self.known.issuperset(names):
+                self._widen(names)
+            values = rows()
+            if self._open:
+                self.model_.partial_fit(values, y)
+                return
+            if not np.isfinite(values).all():
+                raise ValueError("A row holds NaN or infinity: impute missing values first (river's StatImputer does).")
+            if (self.model_.classes_.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
+                raise ValueError(f"The label {y[0]!r} is of another kind than those learned so far.")
+            fresh = copy(self.model_)
+            fresh._learn_stream(Given(values, y, np.ones(len(y)), np.full(len(y), None, dtype=object)))
+            self.model_ = fresh
+        except BaseException:
+            self.model_, self.columns, self.known = before
+            raise
 
     def _answer(self, rows: Array, what: str) -> Array:
         """Map rows and ask the decision rule."""

@@ -1,7 +1,7 @@
 """What a machine on a stream knows, and its upkeep: weights that fade, classes that come and go, sums that follow.
 
-Per class: moments (count, mean, Gram matrix) of all rows, and a root of its inverse.  Per ordered pair (a, b): the plane
-u_ab and a frozen pull, sum of alpha_i h_i over rows that were condensed.  Per kept row: a dual for each opponent.
+Per class: moments (count, mean, Gram matrix) of all rows, and a root of its inverse.  Per ordered pair (a, b): the
+plane u_ab and a frozen pull, sum of alpha_i h_i over rows that were condensed.  Per kept row: a dual for each opponent.
 
 Fading is done by making new rows heavier: the weight of a row that comes at time t is decay^-t, the ridge grows alike,
 and since problem (P) does not change when all its terms are multiplied, nothing that is old has to be touched.
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -59,6 +59,7 @@ class State:
         self.gaps = np.zeros((n_classes, n_classes))
         self.sweeps = np.zeros((n_classes, n_classes), dtype=np.int64)
         self.bounds = np.zeros((n_classes, n_classes, 2))
+        self.solved = np.zeros((n_classes, n_classes), dtype=bool)
         self.kept = Kept.empty(n_classes, n_columns, dtype)
         self.gone = Gone.nothing(n_classes, n_columns)
         self.moved = np.zeros(n_classes, dtype=bool)  # classes whose sums changed since the last settle
@@ -66,6 +67,9 @@ class State:
         self.factors = np.ones(n_classes)  # what class_weight="balanced" multiplies each class by
         self.nearest, self.farthest = np.zeros(n_classes), np.zeros(n_classes)  # extremes of the distance to the mean
         self.rise = 1.0  # the weight of a row that comes now
+        self.faded = policy.decay < 1.0  # whether rows weigh less than when they came
+        self.faded_at = 0  # the clock when extremes of distances were last faded
+        self.unit = 1.0  # mean sample weight of a row
         self.pending: list[Kept] = []  # rows that the planes know and the Gram matrices do not yet
         self.waiting = 0  # how many those are
         self.clock = 0
@@ -83,14 +87,14 @@ class State:
         """Return what takes rows of these classes back that `learn` is about to learn one by one."""
         planes, counts, sums = self.planes.copy(), self.moments.counts.copy(), self.moments.sums.copy()
         ranks, roots = self.roots.ranks.copy(), [(k, self.roots.matrices[k].copy()) for k in classes]
-        rise, clock, waiting, parts = self.rise, self.clock, self.waiting, len(self.pending)
+        rise, clock, waiting, parts, unit = self.rise, self.clock, self.waiting, len(self.pending), self.unit
 
         def undo() -> None:
             self.planes[:], self.moments.counts[:], self.moments.sums[:] = planes, counts, sums
             self.roots.ranks[:] = ranks
             for k, root in roots:
                 self.roots.matrices[k] = root
-            self.rise, self.clock, self.waiting = rise, clock, waiting
+            self.rise, self.clock, self.waiting, self.unit = rise, clock, waiting, unit
             del self.pending[parts:]
 
         return undo
@@ -105,6 +109,12 @@ class State:
         return len(self.planes)
 
     @property
+    def alive(self) -> Array:
+        """Classes of which there is anything: sums, or kept rows."""
+        alive: Array = (self.moments.counts > 0) | (np.bincount(self.kept.labels, minlength=self.n_classes) > 0)
+        return alive
+
+    @property
     def ridge(self) -> Array:
         """The ridge of each class, in the present unit of weight."""
         ridge: Array = self.settings.reg * self.rise
@@ -117,9 +127,10 @@ class State:
 
     def weigh(self, chunk: Chunk) -> Array:
         """Weights of new rows: each a little heavier than the one before when old rows fade."""
+        n = len(chunk)
+        self.unit = (self.unit * self.clock + float(chunk.weights.sum())) / (self.clock + n)
         if self.policy.decay == 1.0:
             return chunk.weights * self.rise
-        n = len(chunk)
         if not self._fits(n):  # then let the last of these rows weigh 1
             self._bring_down(max(self.policy.decay**n, 1e-30))
         else:
@@ -140,6 +151,11 @@ class State:
             self.gone.take(dropped, self.own_distances(dropped), self.factors, pull=False)
             rows = rows.take(~rows.second)
         self.kept = self.kept.join(rows)
+
+    def known_ids(self) -> set[Any]:
+        """Ids of rows that have been learned and not been unlearned."""
+        kept = [key for rows in (self.kept, *self.pending) for key in rows.ids if key is not None]
+        return {*kept, *self.gone.traces, *self.gone.fresh}
 
     def own_distances(self, rows: Kept) -> Array:
         """Squared distance of each row to the mean of its class."""
@@ -164,23 +180,26 @@ class State:
         for k in np.unique(kept.labels[marked]):
             own = np.flatnonzero(marked & (kept.labels == k))
             self.moments.add(k, kept.rows[own], kept.weights[own], sign)
+            if self.moments.counts[k] <= 1e-9 * kept.weights[own].sum():  # what is left is rounding
+                self.moments.scale(0.0, k)
             self.moved[k], self.roots.ranks[k] = True, kept.rows.shape[1]
 
     def fade_out(self) -> None:
         """On a fading stream: drop rows that have melted away, hold classes that have not come for long."""
-        if self.policy.decay == 1.0:
+        if not self.faded:
             return
-        melted = self.kept.weights < _MELTED * self.rise
+        melted = self.kept.weights < _MELTED * self.unit * self.rise
         if melted.any():
             self.pushed[np.unique(self.kept.labels[melted])] = True
             leaving = self.kept.take(melted).by_class()
             self.gone.take(leaving, self.own_distances(leaving), self.factors)
             self.kept = self.kept.take(~melted)
         rows = self.gone.counts + np.bincount(self.kept.labels, minlength=self.n_classes)
-        least = np.minimum(_LEAST, rows) * self.rise
+        least = np.minimum(_LEAST, rows) * self.unit * self.rise
         for k in np.flatnonzero((self.moments.counts > 0) & (self.moments.counts < least)):
             self.scale_class(int(k), float(least[k] / self.moments.counts[k]))
-        self.gone.farthest *= self.policy.decay**self.lag
+        self.gone.farthest *= self.policy.decay ** (self.clock - self.faded_at)
+        self.faded_at = self.clock
 
     def scale_class(self, k: int, factor: float) -> None:
         """Multiply the weight of everything that is known of class k."""
@@ -209,6 +228,9 @@ class State:
         """Fade everything that is known, at once, to this share of its weight."""
         self.flush()
         self.rise /= factor
+        self.faded = True
+        if self.rise > _RISE:
+            self._bring_down()
         self.moved[:] = self.moments.counts > 0
         self.roots.ranks[:] = self.planes.shape[2]
 
@@ -257,5 +279,5 @@ class State:
             setattr(self, name, np.delete(getattr(self, name), k))
 
     def _each_pair(self, change: Callable[[Array], Array]) -> None:
-        for name in ("planes", "gaps", "sweeps", "bounds"):
+        for name in ("planes", "gaps", "sweeps", "bounds", "solved"):
             setattr(self, name, change(getattr(self, name)))

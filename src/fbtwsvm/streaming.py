@@ -118,7 +118,9 @@ class StreamingMixin:
         """
         fresh = copy(self)
         given = fresh._check_stream(X, y, sample_weight, ids, classes)
-        fresh._learn_stream(given)
+        if ids is not None:
+            fresh._refuse_known(given.ids)
+        fresh._learn_stream(given.take(given.weights > 0))
         self.__dict__ = fresh.__dict__
         return self
 
@@ -191,8 +193,9 @@ class StreamingMixin:
         Parameters
         ----------
         other : FBTWSVM
-            A model with the same parameters and the same map: a copy of one that has left its warm-up, or one with
-            Fourier features, a number for gamma and the same `random_state`.
+            A model with the same parameters and the same map: Fourier features with a number for gamma and the same
+            `random_state`, or one fitted map for both, `feature_map=FrozenEstimator(map)`.  No row may be in both:
+            copies of one model share their first rows, and are refused.
 
         Returns
         -------
@@ -208,13 +211,10 @@ class StreamingMixin:
                 seen = len(model._waiting.rows.y)
                 raise ValueError(f"merge: a model is still in its warm-up ({seen} rows): let it learn more first.")
         mine, theirs = fresh._learner, guest._learner
-        same_map = fresh.n_features_in_ == guest.n_features_in_ and mine.mapping.same_as(
-            theirs.mapping, fresh.n_features_in_
-        )
-        if not same_map or mine.policies != theirs.policies:
+        if not mine.mapping.same_as(theirs.mapping) or mine.recipe() != theirs.recipe():
             raise ValueError(
                 "merge: the models differ in their feature map or their parameters, so their sums cannot be added. Use "
-                "copies of one model that has left its warm-up, or Fourier features with one gamma and random_state."
+                "Fourier features with one gamma and random_state, or one fitted map for both (FrozenEstimator)."
             )
         fresh._adopt(mine.merge(theirs))
         self.__dict__ = fresh.__dict__
@@ -256,7 +256,18 @@ class StreamingMixin:
         known = getattr(self, "classes_", None)
         if known is not None and (known.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
             raise ValueError(f"y holds labels of another kind than those learned so far ({known[:3]}...).")
-        return Given(X, y, weights, names).take(weights > 0)
+        return Given(X, y, weights, names)
+
+    def _refuse_known(self, ids: Array) -> None:
+        """Refuse ids that rows learned before have already."""
+        known: set[Any] = set()
+        if self._learner is not None:
+            known = self._learner.members[0].known_ids()
+        elif self._waiting is not None:
+            known = set(self._waiting.rows.ids)
+        twice = [name for name in ids if name in known]
+        if twice:
+            raise ValueError(f"A row with id {twice[0]!r} has been learned already: every row needs an id of its own.")
 
     def _learn_stream(self, given: Given) -> None:
         """Learn checked rows: in the warm-up, at its end, or after it."""
@@ -279,6 +290,8 @@ class StreamingMixin:
     def _begin_stream(self) -> None:
         """Go on from a `fit`, if that is where the model stands."""
         if self._history is not None:
+            if not isinstance(self._history, Given):
+                raise ValueError(self._history)
             mapping = None if self._mapping.exact else self._mapping
             self._start(self._history, mapping)
 
@@ -303,6 +316,8 @@ class StreamingMixin:
         twin = clone(self)
         small = _EARLY_COMPONENTS if self.n_components == "auto" else min(_EARLY_COMPONENTS, int(self.n_components))
         twin.set_params(warm_up=_EARLY, n_components=small, drift_detector=None)
+        if not isinstance(self.feature_map, str):  # a transformer may need more rows than there are
+            twin.set_params(feature_map="auto", kernel="rbf", gamma="auto")
         twin.n_features_in_, twin._dtype = self.n_features_in_, self._dtype
         return twin
 
@@ -310,7 +325,7 @@ class StreamingMixin:
         """Answer with a model of all the few rows so far."""
         rows = self._waiting.rows
         if len(np.unique(rows.y)) > 1:
-            self._fit_rows(rows.X, rows.y, rows.weights, quick=True)
+            self._fit_rows(rows.X, rows.y, self._class_weighted(rows), quick=True)
         else:
             self._know_one_class(rows)
 
@@ -378,9 +393,10 @@ class StreamingMixin:
         count = _STREAM_COMPONENTS if self.n_components == "auto" else int(self.n_components)
         landmarks = np.zeros(len(given.y), dtype=bool)
         if mapping is None:
-            self.gamma_ = self._choose_gamma(rows, settings, seed, quick=True)
-            if self.gamma_ is not None and self.gamma == "auto":
-                self.gamma_ = finest(given.X, self.kernel, self.gamma_, count, seed)
+            if self._history is None:  # otherwise the width is that of the fit
+                self.gamma_ = self._choose_gamma(rows, settings, seed, quick=True)
+                if self.gamma_ is not None and self.gamma == "auto":
+                    self.gamma_ = finest(given.X, self.kernel, self.gamma_, count, seed)
             transformer = stream_map(self.kernel, self.feature_map, count, self.gamma_, rows, seed)
             mapping, _ = Mapping.fit(transformer, rows, given.y, self.kernel)
             landmarks = mapping.landmarks(rows)[rows.source]

@@ -107,11 +107,13 @@ def take_out(machine: Incremental, rows: Chunk, renewed_at: int, report: Unlearn
                 name = f"the row with id {key!r}" if key is not None else f"row {i} (class index {k})"
                 raise ValueError(f"Nothing was unlearned: {name} was never learned, or has been unlearned already.")
             if trace is not None:
+                if trace.label != k:
+                    raise ValueError(f"The row with id {key!r} was learned with another label than the one given.")
                 times[i] = trace.time
                 shift = np.exp(gone.levels[k] - trace.level)
                 weight = trace.weight * shift
                 forgotten.append(key)
-            elif machine.policy.decay < 1.0:
+            elif machine.faded:
                 report.add("age", i)
                 continue
             if times[i] < renewed_at and renewed_at > 0:
@@ -119,6 +121,7 @@ def take_out(machine: Incremental, rows: Chunk, renewed_at: int, report: Unlearn
                 continue
             if trace is not None and trace.alpha is not None:
                 gone.frozen[:, k] -= np.outer(trace.alpha * shift * machine.factors[k], row[0])
+                gone.condensed[k] -= 1
             elif trace is None and gone.condensed[k]:
                 report.add("condensed", i)
             gone.counts[k] -= 1
@@ -129,7 +132,9 @@ def take_out(machine: Incremental, rows: Chunk, renewed_at: int, report: Unlearn
     _check(machine, rows)
     machine.kept = kept.take(np.setdiff1d(np.arange(len(kept)), found))
     machine.pushed[np.unique(rows.labels)] = True
-    gone.traces = {key: trace for key, trace in gone.traces.items() if key not in set(forgotten)}
+    without = set(forgotten)
+    gone.traces = {key: trace for key, trace in (gone.traces | gone.fresh).items() if key not in without}
+    gone.fresh = {}
     return times
 
 
@@ -156,16 +161,17 @@ def join(machine: Incremental, other: Incremental, classes: Array, clock: int) -
     other.flush()
     machine.flush()
     scale = machine.rise / other.rise
+    ratios = scale * machine.factors[classes] / other.factors  # of what carries the factors of balanced classes
     for k, mine in enumerate(classes):
         machine.moments.counts[mine] += scale * other.moments.counts[k]
         machine.moments.sums[mine] += scale * other.moments.sums[k]
         machine.moments.grams[mine] += scale * other.moments.grams[k]
         _join_gone(machine, other, k, int(mine), scale)
-        machine.gone.frozen[np.ix_(classes, [mine])] += scale * other.gone.frozen[:, [k]]
-        machine.gone.mass[np.ix_(classes, [mine])] += scale * other.gone.mass[:, [k]]
+        machine.gone.frozen[np.ix_(classes, [mine])] += ratios[k] * other.gone.frozen[:, [k]]
+        machine.gone.mass[np.ix_(classes, [mine])] += ratios[k] * other.gone.mass[:, [k]]
     kept = other.kept
     duals = np.zeros((2, len(kept), machine.n_classes))
-    duals[:, :, classes] = scale * np.stack([kept.alpha, kept.box])
+    duals[:, :, classes] = ratios[kept.labels][:, None] * np.stack([kept.alpha, kept.box])
     machine.kept = machine.kept.join(
         replace(
             kept,
@@ -185,6 +191,7 @@ def join(machine: Incremental, other: Incremental, classes: Array, clock: int) -
         level = float(machine.gone.levels[mine])
         machine.gone.fresh[key] = Trace(mine, trace.time + clock, trace.weight * shift, level, alpha)
     machine.clock += other.clock
+    machine.faded |= other.faded
     machine.moved[:], machine.pushed[:] = True, True
     machine.roots.ranks[:] = machine.planes.shape[2]
 
