@@ -1,4 +1,4 @@
-"""Train on data that scikit-learn ships, print a short table, draw the twin planes of a two-dimensional problem.
+"""Learn a stream that drifts, meet a new class, forget a person; then look at pictures of it.
 
 make demo
 """
@@ -11,45 +11,87 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_moons
-from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+import numpy as np
+from sklearn.datasets import load_digits, make_moons
+from sklearn.linear_model import SGDClassifier
 
 from fbtwsvm import FBTWSVM, plot
+from fbtwsvm.stream import chunked, prequential
 
-SETS = {"digits": load_digits, "wine": load_wine, "breast cancer": load_breast_cancer}
 OUT = Path("out")
+ROWS = 8000
 
 
-def main():
-    print("FBTWSVM with nothing set, on data sets that scikit-learn ships (70 % to learn from, 30 % to test):\n")
-    print(f"{'data':15}{'rows':>6}{'classes':>9}{'accuracy':>10}{'log loss':>10}{'support':>9}{'seconds':>9}")
-    FBTWSVM().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])  # compiles, once per installation
-    for name, load in SETS.items():
-        X, y = load(return_X_y=True)
-        X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
-        model = make_pipeline(StandardScaler(), FBTWSVM(random_state=0))
-        start = time.perf_counter()
-        model.fit(X_train, y_train)
-        seconds = time.perf_counter() - start
-        loss = log_loss(y_test, model.predict_proba(X_test))
-        support = len(model[-1].support_) / len(X_train)
-        accuracy = model.score(X_test, y_test)
-        print(
-            f"{name:15}{len(X_train):6}{len(model[-1].classes_):9}{accuracy:10.3f}{loss:10.3f}{support:9.0%}{seconds:9.2f}"
-        )
+def turning_moons(n):
+    """Two moons that turn by a full circle as rows come, with a sudden exchange of labels half way."""
+    X, y = make_moons(n, noise=0.25, random_state=0)
+    angle = np.linspace(0.0, 2.0 * np.pi, n)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    X = np.einsum("abi,ib->ia", turn, X - X.mean(axis=0))
+    y[n // 2 :] = 1 - y[n // 2 :]
+    return X, y
 
+
+def drift():
+    print(
+        f"A stream of {ROWS:,} rows that turns, and exchanges its labels half way: test, then learn, in chunks of 10\n"
+    )
+    X, y = turning_moons(ROWS)
+    adaptive = FBTWSVM(decay="auto", random_state=0)
+    models = {
+        'FBTWSVM(decay="auto")': adaptive,
+        "FBTWSVM(), which never fades": FBTWSVM(random_state=0),
+        "SGDClassifier()": SGDClassifier(random_state=0),
+    }
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
+    for name, model in models.items():
+        run = prequential(model, chunked(X, y, 10), window=400, every=200, classes=[0, 1]).run()
+        last = run.snapshots[-1]
+        print(f"{name:30} accuracy {last.accuracy:.3f}   kappa {last.kappa:.3f}   {last.rows_per_second:9,.0f} rows/s")
+        rows = [snapshot.rows for snapshot in run.snapshots]
+        left.plot(rows, [snapshot.window_accuracy for snapshot in run.snapshots], label=name)
+    left.set(xlabel="rows", ylabel="accuracy on the last 400 rows", title="Tested before learned")
+    left.legend(frameon=False, loc="lower right")
+    plot.decision_regions(adaptive, X[-300:], y[-300:], ax=right)
+    right.set_title("What it knows in the end, with the last 300 rows")
+    figure.savefig(OUT / "stream.png", dpi=110)
+    print(f"\n{adaptive.memory_report()}\n")
+
+
+def forget():
+    print("Digits, 0 to 8 first, 9 later, every row with an id:")
+    X, y = load_digits(return_X_y=True)
+    X = X / 16.0
+    order = np.concatenate([np.flatnonzero(y[:1300] < 9), np.flatnonzero(y[:1300] == 9)])
+    model = FBTWSVM(feature_map="fourier", gamma=0.05, n_components=200, warm_up=300, random_state=0)
+    for first in range(0, len(order), 50):
+        chunk = order[first : first + 50]
+        model.partial_fit(X[chunk], y[chunk], ids=chunk)
+    print(f"  {len(order)} rows learned, accuracy on {len(y) - 1300} others: {model.score(X[1300:], y[1300:]):.3f}")
+    start = time.perf_counter()
+    person = order[::13]
+    report = model.unlearn(X[person], y[person], ids=person)
+    print(f"  {len(person)} rows of one person unlearned in {time.perf_counter() - start:.2f} s: {report}")
+    print(f"  accuracy without them: {model.score(X[1300:], y[1300:]):.3f}\n")
+
+
+def planes():
     X, y = make_moons(300, noise=0.25, random_state=0)
     model = FBTWSVM().fit(X, y)
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.4), layout="constrained")
     plot.planes(model, X, y, ax=left)
     plot.decision_regions(model, X, y, ax=right)
     right.set_title(f"Decision regions, {100 * model.score(X, y):.1f} % of these rows right")
-    OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "twin_planes.png", dpi=110)
-    print(f"\nThe twin planes of two moons: {OUT / 'twin_planes.png'}")
+
+
+def main():
+    OUT.mkdir(exist_ok=True)
+    FBTWSVM(gamma=1.0, n_components=5, warm_up=10).partial_fit(*turning_moons(400))  # compiles, once per installation
+    drift()
+    forget()
+    planes()
+    print(f"Pictures: {OUT / 'stream.png'}, {OUT / 'twin_planes.png'}")
 
 
 if __name__ == "__main__":

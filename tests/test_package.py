@@ -53,7 +53,7 @@ def test_docstring_names_every_parameter_with_its_default(thing):
             default = f'"{parameter.default}"' if isinstance(parameter.default, str) else str(parameter.default)
             shown = re.search(r"default=(\S+)", documented[name])
             assert shown, f"{name} has no default in the docstring"
-            assert shown.group(1).replace("1e-3", "0.001") == default
+            assert shown.group(1).replace("1e-3", "0.001").replace("1e-5", "1e-05") == default
 
 
 def test_version():

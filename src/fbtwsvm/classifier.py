@@ -30,6 +30,7 @@ from .targets import class_factors, per_class, present_classes
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _COUNT = Interval(Integral, 1, None, closed="left")
+_LEARNED = ("_learner", "_waiting", "_history", "_dtype", "_mapping", "_decision")  # and what ends in _
 _MOST_HISTORY = 64 * 2**20  # bytes of training rows that a fit keeps, to go on from with partial_fit
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 
@@ -370,7 +371,7 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
 
     def _reset(self) -> None:
         """Forget everything learned."""
-        for name in [name for name in vars(self) if name.endswith("_") or name.startswith("_")]:
+        for name in [name for name in vars(self) if name in _LEARNED or (name.endswith("_") and name[0] != "_")]:
             delattr(self, name)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:

@@ -53,11 +53,11 @@ class Incremental(State):
             return tested
         parts, first = [], 0
         while first < len(chunk):
-            room = max(1, self.lag - self.waiting)
-            part = chunk if first == 0 and len(chunk) <= room else chunk.take(slice(first, first + room))
+            room = self.room(chunk.labels[first:])
+            part = chunk if first == 0 and len(chunk) < room else chunk.take(slice(first, first + room))
             parts.append(self._learn_rows(part, every_value))
             first += len(part)
-            if self.waiting >= self.lag:
+            if len(part) == room:
                 self.settle()
         if len(parts) == 1:
             return parts[0]
@@ -80,6 +80,7 @@ class Incremental(State):
         )  # fmt: skip
         self.clock += n
         self.waiting += n
+        np.add.at(self.since, chunk.labels, 1)
         self.pending.append(Kept.of(replace(chunk, weights=weights), alpha, box, ~accepted))
         every, own = np.arange(n), chunk.labels
         return Tested(values[every, own], values[every, :, own], values if every_value else None)
@@ -97,6 +98,7 @@ class Incremental(State):
                 self.moments.add(k, chunk.rows[rows], weights[rows])
                 self._follow(k, chunk.rows[rows], weights[rows])
         self.clock += len(chunk)
+        np.add.at(self.since, chunk.labels, 1)
         duals = np.zeros((len(chunk), self.n_classes))
         self.keep(Kept.of(chunk, duals, duals.copy(), ~accepted))
         return tested
@@ -144,6 +146,8 @@ class Incremental(State):
         `judged` are times of rows whose left-out values are wanted.  Returns None where nothing was solved.
         """
         self.flush()
+        self.seen += self.since
+        self.since[:] = 0
         self.fade_out()
         if self.policy.balanced:
             self.balance()
@@ -183,7 +187,7 @@ class Incremental(State):
     @property
     def _least_dual(self) -> float:
         """The dual up to which a row does nothing, in the present unit of weight."""
-        return self.policy.forget_below * self.rise
+        return self.policy.forget_below * self.unit * self.rise
 
     def _boxes(self, kept: Kept, starts: Array, distances: Array) -> Array:
         """Bounds C w s of the kept rows' duals; a row has none in a plane near its own class."""

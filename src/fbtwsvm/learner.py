@@ -149,8 +149,12 @@ class Learner:
         """
         if len(chunk) >= max(member.most_lag for member in self.members):
             return len(chunk)
-        ends = [len(chunk), *(max(1, member.lag - member.waiting) for member in self.members)]
-        ends += np.flatnonzero(~np.isin(y, self.classes))[:1].tolist() if len(y) > 1 else []
+        known = np.isin(y, self.classes)
+        new = len(y) if known.all() else int(np.argmin(known))
+        if new == 0:
+            return 1
+        labels = np.searchsorted(self.classes, y[:new])
+        ends = [new, *(member.room(labels) for member in self.members)]
         if self.watch is not None:
             ends += np.flatnonzero(self.watch.alarms(chunk.rows, self.clock))[:1].tolist()
         return max(1, min(ends))
@@ -159,7 +163,7 @@ class Learner:
         """Whether a chunk brings nothing but a few rows of known classes that the map can see."""
         calm = self.watch is None or not self.watch.alarms(chunk.rows, self.clock).any()
         known = bool(len(self.classes)) and (self.classes[np.minimum(chunk.labels, len(self.classes) - 1)] == y).all()
-        return bool(known and calm and all(member.takes_at_once(len(chunk)) for member in self.members))
+        return bool(known and calm and all(member.takes_at_once(chunk.labels) for member in self.members))
 
     def _learn_piece(self, chunk: Chunk, y: Array) -> None:
         """Learn a piece of a chunk, with whatever else there is to be done."""
@@ -168,12 +172,8 @@ class Learner:
             self.watch.residual = self.watch.after(chunk.rows)
             if alarm:
                 chunk = self._renew(chunk)
-        n_classes = len(self.classes)
         chunk = self._known(chunk, y)
         self._follow(chunk)
-        if len(self.classes) > n_classes:
-            for member in self.members:
-                member.settle()  # until then there is no plane near a new class
         if all(member.waiting == 0 for member in self.members):
             self._calibrate()
 

@@ -30,7 +30,16 @@ _LEAST_SHARE = 1e-12  # of its weight, that a row keeps until the end of its own
 _MELTED = 1e-4  # a kept row of which no more than this is left goes
 _LEAST = 10.0  # rows that fading leaves of a class that no longer comes
 _BALANCE_DRIFT = 0.01  # how far the weight of a class may be off before it is set anew
-_PER_CLASS = {"moved": False, "pushed": False, "factors": 1.0, "nearest": 0.0, "farthest": 0.0}  # and of a new class
+_SHARE = 5  # a class that has grown by one part in so many is due for a settle
+_PER_CLASS = {
+    "seen": 0,
+    "since": 0,
+    "moved": False,
+    "pushed": False,
+    "factors": 1.0,
+    "nearest": 0.0,
+    "farthest": 0.0,
+}  # and of a new class
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,8 @@ class State:
         self.unit = 1.0  # mean sample weight of a row
         self.pending: list[Kept] = []  # rows that the planes know and the Gram matrices do not yet
         self.waiting = 0  # how many those are
+        self.seen = np.zeros(n_classes, dtype=np.int64)  # rows of each class until the last settle
+        self.since = np.zeros(n_classes, dtype=np.int64)  # and since then
         self.clock = 0
         half_life = np.inf if policy.decay == 1.0 else np.log(0.5) / np.log(policy.decay)
         self.most_lag = max(1, int(min(_LAG, _LAG_HALF_LIVES * half_life)))
@@ -88,10 +99,11 @@ class State:
         planes, counts, sums = self.planes.copy(), self.moments.counts.copy(), self.moments.sums.copy()
         ranks, roots = self.roots.ranks.copy(), [(k, self.roots.matrices[k].copy()) for k in classes]
         rise, clock, waiting, parts, unit = self.rise, self.clock, self.waiting, len(self.pending), self.unit
+        since = self.since.copy()
 
         def undo() -> None:
             self.planes[:], self.moments.counts[:], self.moments.sums[:] = planes, counts, sums
-            self.roots.ranks[:] = ranks
+            self.roots.ranks[:], self.since[:] = ranks, since
             for k, root in roots:
                 self.roots.matrices[k] = root
             self.rise, self.clock, self.waiting, self.unit = rise, clock, waiting, unit
@@ -99,9 +111,22 @@ class State:
 
         return undo
 
-    def takes_at_once(self, n_rows: int) -> bool:
-        """Whether so many rows can be learned one by one before the next settle."""
-        return self.waiting + n_rows < self.lag and self._fits(n_rows)
+    def takes_at_once(self, labels: Array) -> bool:
+        """Whether rows of these classes can be learned one by one without a settle."""
+        return self.room(labels) > len(labels) and self._fits(len(labels))
+
+    def room(self, labels: Array) -> int:
+        """Return how many rows of these classes to learn until the next settle, which may be more than there are.
+
+        Duals of older rows grow old with the rows that come: at the latest after the lag, and when a class has grown by
+        a fifth since, so that a new class, whose every row counts, is settled often at first.
+        """
+        room = self.most_lag - self.waiting
+        for k in labels[:1] if len(labels) == 1 else np.unique(labels):
+            left = max(1, int(self.seen[k]) // _SHARE) - int(self.since[k])
+            places = np.flatnonzero(labels == k)
+            room = min(room, int(places[left - 1]) + 1 if left <= len(places) else len(labels) + 1)
+        return max(1, room)
 
     @property
     def n_classes(self) -> int:
@@ -119,11 +144,6 @@ class State:
         """The ridge of each class, in the present unit of weight."""
         ridge: Array = self.settings.reg * self.rise
         return ridge
-
-    @property
-    def lag(self) -> int:
-        """After how many rows, at the latest, duals are brought up to date."""
-        return max(1, min(self.most_lag, self.clock // 5))
 
     def weigh(self, chunk: Chunk) -> Array:
         """Weights of new rows: each a little heavier than the one before when old rows fade."""

@@ -191,6 +191,7 @@ def join(machine: Incremental, other: Incremental, classes: Array, clock: int) -
         level = float(machine.gone.levels[mine])
         machine.gone.fresh[key] = Trace(mine, trace.time + clock, trace.weight * shift, level, alpha)
     machine.clock += other.clock
+    machine.seen[classes] += other.seen + other.since
     machine.faded |= other.faded
     machine.moved[:], machine.pushed[:] = True, True
     machine.roots.ranks[:] = machine.planes.shape[2]
