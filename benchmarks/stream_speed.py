@@ -1,6 +1,6 @@
 """Prequential speed, one thread, side by side: FBTWSVM, river's adaptive random forest, SGD on random features.
 
-FBTWSVM_DATA=... python -m benchmarks.stream_speed [--rows 20000] [--repeats 3]
+FBTWSVM_DATA=... python -m benchmarks.stream_speed [--rows 50000] [--repeats 3]
 """
 
 import argparse
@@ -62,7 +62,7 @@ def one_by_one(model, X, y):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     X, y = load_stream("sea50k_drift", options.rows)

@@ -51,7 +51,7 @@ def drift():
         rows = [snapshot.rows for snapshot in run.snapshots]
         left.plot(rows, [snapshot.window_accuracy for snapshot in run.snapshots], label=name)
     left.set(xlabel="rows", ylabel="accuracy on the last 400 rows", title="Tested before learned")
-    left.legend(frameon=False, loc="lower right")
+    left.legend(frameon=False, loc="lower left")
     plot.decision_regions(adaptive, X[-300:], y[-300:], ax=right)
     right.set_title("What it knows in the end, with the last 300 rows")
     figure.savefig(OUT / "stream.png", dpi=110)

@@ -478,7 +478,8 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
 
     def _decide(self, X: Any, rule: Callable[[Array, Array], Array]) -> Array:
         """Map rows tile by tile and apply a rule to each tile."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=self._mapping.dtype, reset=False)
+        if not self._is_plain(X):
+            X = validate_data(self, X, accept_sparse="csr", dtype=self._mapping.dtype, reset=False)
         self._check_domain(X)
         tiles = range(0, X.shape[0], _PREDICT_TILE)
         return np.concatenate([rule(self._mapping.rows(X[i : i + _PREDICT_TILE]), self.planes_) for i in tiles])

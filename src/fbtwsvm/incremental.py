@@ -55,7 +55,7 @@ class Incremental(State):
         while first < len(chunk):
             room = self.room(chunk.labels[first:])
             part = chunk if first == 0 and len(chunk) < room else chunk.take(slice(first, first + room))
-            parts.append(self._learn_rows(part, every_value))
+            parts.append(self.learn_rows(part, every_value))
             first += len(part)
             if len(part) == room:
                 self.settle()
@@ -64,7 +64,7 @@ class Incremental(State):
         values = np.concatenate([part.values for part in parts if part.values is not None]) if every_value else None
         return Tested(np.concatenate([p.near for p in parts]), np.concatenate([p.far for p in parts]), values)
 
-    def _learn_rows(self, chunk: Chunk, every_value: bool) -> Tested:
+    def learn_rows(self, chunk: Chunk, every_value: bool) -> Tested:
         """Learn row by row: planes follow at once, Gram matrices and kept rows at the next settle."""
         n, n_classes = len(chunk), self.n_classes
         weights = self.weigh(chunk)
@@ -81,7 +81,7 @@ class Incremental(State):
         self.clock += n
         self.waiting += n
         np.add.at(self.since, chunk.labels, 1)
-        self.pending.append(Kept.of(replace(chunk, weights=weights), alpha, box, ~accepted))
+        self.pending.append(Kept.of(chunk, weights, alpha, box, ~accepted))
         every, own = np.arange(n), chunk.labels
         return Tested(values[every, own], values[every, :, own], values if every_value else None)
 
@@ -90,7 +90,6 @@ class Incremental(State):
         tested = self._test(chunk, every_value)
         weights = self.weigh(chunk)
         accepted = self._accepts(chunk, tested.far)
-        chunk = replace(chunk, weights=weights)
         summed = accepted | (self.policy.statistics == "all")
         for k in chunk.present:
             rows = np.flatnonzero((chunk.labels == k) & summed)
@@ -100,7 +99,7 @@ class Incremental(State):
         self.clock += len(chunk)
         np.add.at(self.since, chunk.labels, 1)
         duals = np.zeros((len(chunk), self.n_classes))
-        self.keep(Kept.of(chunk, duals, duals.copy(), ~accepted))
+        self.keep(Kept.of(chunk, weights, duals, duals.copy(), ~accepted))
         return tested
 
     def _test(self, chunk: Chunk, every_value: bool) -> Tested:

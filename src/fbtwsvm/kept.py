@@ -58,10 +58,10 @@ class Kept(Chunk):
     second: Array
 
     @classmethod
-    def of(cls, chunk: Chunk, alpha: Array, box: Array, second: Array) -> Kept:
-        """Keep the rows of a chunk."""
+    def of(cls, chunk: Chunk, weights: Array, alpha: Array, box: Array, second: Array) -> Kept:
+        """Keep the rows of a chunk, with the weights they have on the stream."""
         misses = np.zeros(len(chunk), dtype=np.int64)
-        return cls(**vars(chunk), alpha=alpha, box=box, misses=misses, second=second)
+        return cls(chunk.rows, chunk.labels, weights, chunk.times, chunk.ids, chunk.raw, alpha, box, misses, second)
 
     @classmethod
     def empty(cls, n_classes: int, n_columns: int, dtype: np.dtype) -> Kept:

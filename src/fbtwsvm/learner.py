@@ -126,8 +126,8 @@ class Learner:
         Whatever goes wrong on the way, this learner is as it was before.
         """
         detector, drifted = self._detect(chunk, y)
-        if not drifted and self._next_piece(chunk, y) == len(chunk) and self._takes_at_once(chunk, y):
-            return self._learn_at_once(chunk, detector)
+        if not drifted and self._takes_at_once(chunk, y):
+            return self._learn_at_once(replace(chunk, labels=self._labels(y)), detector)
         twin = self.copy()
         twin.detector = detector
         if drifted:
@@ -149,21 +149,26 @@ class Learner:
         """
         if len(chunk) >= max(member.most_lag for member in self.members):
             return len(chunk)
-        known = np.isin(y, self.classes)
+        labels = self._labels(y)
+        known = self.classes[labels] == y
         new = len(y) if known.all() else int(np.argmin(known))
         if new == 0:
             return 1
-        labels = np.searchsorted(self.classes, y[:new])
-        ends = [new, *(member.room(labels) for member in self.members)]
+        ends = [new, *(member.room(labels[:new]) for member in self.members)]
         if self.watch is not None:
             ends += np.flatnonzero(self.watch.alarms(chunk.rows, self.clock))[:1].tolist()
         return max(1, min(ends))
 
     def _takes_at_once(self, chunk: Chunk, y: Array) -> bool:
         """Whether a chunk brings nothing but a few rows of known classes that the map can see."""
-        calm = self.watch is None or not self.watch.alarms(chunk.rows, self.clock).any()
-        known = bool(len(self.classes)) and (self.classes[np.minimum(chunk.labels, len(self.classes) - 1)] == y).all()
-        return bool(known and calm and all(member.takes_at_once(chunk.labels) for member in self.members))
+        labels = self._labels(y)
+        if not (self.classes[labels] == y).all() or not all(member.takes_at_once(labels) for member in self.members):
+            return False
+        return self.watch is None or not self.watch.alarms(chunk.rows, self.clock).any()
+
+    def _labels(self, y: Array) -> Array:
+        """Class index of each label; that of some class where the label is new."""
+        return np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
 
     def _learn_piece(self, chunk: Chunk, y: Array) -> None:
         """Learn a piece of a chunk, with whatever else there is to be done."""
@@ -173,7 +178,7 @@ class Learner:
             if alarm:
                 chunk = self._renew(chunk)
         chunk = self._known(chunk, y)
-        self._follow(chunk)
+        self._follow([member.learn(chunk, every_value=self.committee) for member in self.members], chunk)
         if all(member.waiting == 0 for member in self.members):
             self._calibrate()
 
@@ -184,7 +189,7 @@ class Learner:
         residual = None if self.watch is None else self.watch.after(chunk.rows)
         self.trust, self.slopes, self.detector = self.trust.copy(), self.slopes.copy(), detector
         try:
-            self._follow(chunk)
+            self._follow([member.learn_rows(chunk, self.committee) for member in self.members], chunk)
             if self.watch is not None and residual is not None:
                 self.watch.residual = residual
         except BaseException:
@@ -194,9 +199,8 @@ class Learner:
             raise
         return self
 
-    def _follow(self, chunk: Chunk) -> None:
-        """Let every machine learn the chunk, and trust, offsets and drift detector follow what it was tested with."""
-        results = [member.learn(chunk, every_value=self.committee) for member in self.members]
+    def _follow(self, results: list[Tested], chunk: Chunk) -> None:
+        """Let trust, or the rows that offsets are learned from, follow what the machines said of a chunk."""
         if self.committee:
             chances = np.stack([_chances(result.values) for result in results], axis=1)
             pairs.trust_rows(chances, chunk.labels, self.trust, self.slopes, _RATE)

@@ -97,16 +97,18 @@ def report(learner: Learner) -> MemoryReport:
 def state_bytes(learner: Learner) -> dict[str, int]:
     """Bytes of every array of a learner, by what they are for."""
     members = learner.members
-    return {
-        "Gram matrices": sum(array_bytes(member.moments) for member in members),
-        "roots of their inverses": sum(array_bytes(member.roots) for member in members),
-        "planes": sum(array_bytes(member.planes) for member in members),
-        "kept rows": sum(array_bytes([member.kept, member.pending]) for member in members),
-        "frozen pulls and what is remembered of rows that are gone": sum(array_bytes(m.gone) for m in members),
-        "feature map": array_bytes(learner.mapping),
-        "rows just tested": array_bytes([learner.tested, learner.untold]),
-        "the rest": sum(array_bytes([m.gaps, m.sweeps, m.bounds]) for m in members),
+    parts = {
+        "Gram matrices": [member.moments for member in members],
+        "roots of their inverses": [member.roots for member in members],
+        "planes": [member.planes for member in members],
+        "kept rows": [(member.kept, member.pending) for member in members],
+        "frozen pulls and what is remembered of rows that are gone": [member.gone for member in members],
+        "feature map": learner.mapping,
+        "rows just tested": (learner.tested, learner.untold),
+        "the rest": learner,
     }
+    seen: set[int] = set()  # an array that is part of several is counted once
+    return {name: array_bytes(part, seen) for name, part in parts.items()}
 
 
 def array_bytes(thing: Any, seen: set[int] | None = None) -> int:

@@ -9,6 +9,7 @@ and since problem (P) does not change when all its terms are multiplied, nothing
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from .machine import Settings
 from .membership import distances_to_means
 from .moments import Moments, Roots
 
-_LAG, _LAG_HALF_LIVES = 300, 10  # rows, or half-lives, after which the duals of all kept rows are brought up to date
+_LAG, _LAG_HALF_LIVES = 1000, 10  # rows, or half-lives, after which the duals of all kept rows are brought up to date
 _RISE = 1e6  # how far weights may rise before all are brought down again
 _LEAST_SHARE = 1e-12  # of its weight, that a row keeps until the end of its own chunk
 _MELTED = 1e-4  # a kept row of which no more than this is left goes
@@ -113,7 +114,7 @@ class State:
 
     def takes_at_once(self, labels: Array) -> bool:
         """Whether rows of these classes can be learned one by one without a settle."""
-        return self.room(labels) > len(labels) and self._fits(len(labels))
+        return self._fits(len(labels)) and self.room(labels) > len(labels)
 
     def room(self, labels: Array) -> int:
         """Return how many rows of these classes to learn until the next settle, which may be more than there are.
@@ -122,7 +123,11 @@ class State:
         a fifth since, so that a new class, whose every row counts, is settled often at first.
         """
         room = self.most_lag - self.waiting
-        for k in labels[:1] if len(labels) == 1 else np.unique(labels):
+        if len(labels) == 1:
+            k = labels[0]
+            left = max(1, int(self.seen[k]) // _SHARE) - int(self.since[k])
+            return max(1, min(room, left if left <= 1 else 2))
+        for k in np.unique(labels):
             left = max(1, int(self.seen[k]) // _SHARE) - int(self.since[k])
             places = np.flatnonzero(labels == k)
             room = min(room, int(places[left - 1]) + 1 if left <= len(places) else len(labels) + 1)
@@ -136,7 +141,9 @@ class State:
     @property
     def alive(self) -> Array:
         """Classes of which there is anything: sums, or kept rows."""
-        alive: Array = (self.moments.counts > 0) | (np.bincount(self.kept.labels, minlength=self.n_classes) > 0)
+        alive: Array = self.moments.counts > 0
+        if self.policy.statistics == "kept":
+            alive |= np.bincount(self.kept.labels, minlength=self.n_classes) > 0
         return alive
 
     @property
@@ -161,7 +168,7 @@ class State:
 
     def _fits(self, n_rows: int) -> bool:
         """Whether weights stay small enough while so many rows come."""
-        return bool(np.log(self.rise) - n_rows * np.log(self.policy.decay) <= np.log(_RISE))
+        return math.log(self.rise) - n_rows * math.log(self.policy.decay) <= math.log(_RISE)
 
     def keep(self, rows: Kept) -> None:
         """Append rows to the kept ones; those that were not accepted only if there are second looks."""

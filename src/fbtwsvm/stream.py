@@ -201,7 +201,7 @@ class Prequential:
             *self.score.all(),
             *self.score.window(),
             rows_per_second=self.rows / max(self.seconds, 1e-9),
-            kept=0 if learner is None else len(learner.leader.kept),
+            kept=0 if learner is None else len(learner.leader.kept) + learner.leader.waiting,
             bytes=array_bytes(self.model),
             drifts=0 if learner is None else len(learner.drifts),
         )

@@ -83,8 +83,9 @@ class StreamingMixin:
         The first `warm_up` rows are collected, and a provisional model answers meanwhile.  Then gamma, the map and its
         scale are fixed and stay.  After `fit`, the stream goes on from the rows of that call.
 
-        Chunks below 300 rows are learned row by row: moments and planes follow each row at once, the dual variables of
-        older rows at the latest after 300 rows, or 10 half-lives where old rows fade (see `settle`).
+        Chunks below 1,000 rows are learned row by row: moments and planes follow each row at once, the dual variables
+        of older rows when a class has grown by a fifth, and at the latest after 1,000 rows, or 10 half-lives where old
+        rows fade (see `settle`).
 
         Parameters
         ----------
@@ -120,7 +121,7 @@ class StreamingMixin:
         given = fresh._check_stream(X, y, sample_weight, ids, classes)
         if ids is not None:
             fresh._refuse_known(given.ids)
-        fresh._learn_stream(given.take(given.weights > 0))
+        fresh._learn_stream(given if sample_weight is None else given.take(given.weights > 0))
         self.__dict__ = fresh.__dict__
         return self
 
@@ -239,13 +240,17 @@ class StreamingMixin:
         if first:
             self._validate_params()
             self._policies()
-        dtype = [np.float64, np.float32] if first else self._dtype
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=dtype, reset=first)
-        check_classification_targets(y)
+        if first or not (self._is_plain(X) and _are_plain_labels(y, X)):
+            dtype = [np.float64, np.float32] if first else self._dtype
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=dtype, reset=first)
+        if y.dtype.kind not in "iub":  # integers are labels
+            check_classification_targets(y)
         self._check_domain(X)
         if first:
             self._dtype = X.dtype
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = np.ones(X.shape[0])
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         names = np.full(len(y), None, dtype=object)
         if ids is not None:
             names[:] = list(ids)
@@ -257,6 +262,13 @@ class StreamingMixin:
         if known is not None and (known.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
             raise ValueError(f"y holds labels of another kind than those learned so far ({known[:3]}...).")
         return Given(X, y, weights, names)
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether scikit-learn's checks, which take longer than a small chunk does, have nothing to do."""
+        plain = isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 0 and not hasattr(self, "feature_names_in_")
+        if not plain or X.dtype != getattr(self, "_dtype", None) or X.shape[1] != self.n_features_in_:
+            return False
+        return bool(np.isfinite(X).all())
 
     def _refuse_known(self, ids: Array) -> None:
         """Refuse ids that rows learned before have already."""
@@ -415,7 +427,7 @@ class StreamingMixin:
         """Map the rows of a call."""
         mapping, clock, n = self._learner.mapping, self._learner.clock, len(given.y)
         classes = self._learner.classes
-        labels = np.minimum(np.searchsorted(classes, given.y), max(len(classes) - 1, 0))
+        labels = np.minimum(np.searchsorted(classes, given.y), max(len(classes) - 1, 0))  # a new label has no index yet
         raw = given.X if mapping.renewable else None
         weights = self._class_weighted(given)
         return Chunk(mapping.rows(given.X), labels, weights, np.arange(clock, clock + n), given.ids, raw)
@@ -447,6 +459,11 @@ class StreamingMixin:
         self.kept_ = len(leader.kept)
         for name in ("support_", "memberships_"):  # these are about the rows of one fit
             self.__dict__.pop(name, None)
+
+
+def _are_plain_labels(y: Any, X: Array) -> bool:
+    """Whether labels are integers, one for each row."""
+    return isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iub" and len(y) == len(X)
 
 
 def _row_keys(X: Any) -> list[bytes]:
