@@ -294,9 +294,11 @@ class _NearPlanes:
     def _whiten_joined(self) -> None:
         """Whiten the rows that joined and merge them in, keeping the working set sorted by class."""
         members = np.flatnonzero(self.in_set)
-        known = np.isin(members, self.members, assume_unique=True)
+        was_in = np.zeros(len(self.in_set), dtype=bool)
+        was_in[self.members] = True
+        known = was_in[members]
         whitened = np.empty((len(members), self.rows.shape[1]), dtype=self.rows.dtype)
-        whitened[known] = self.whitened[np.isin(self.members, members, assume_unique=True)]
+        whitened[known] = self.whitened[self.in_set[self.members]]
         del self.whitened
         new = np.flatnonzero(~known)
         for first in range(0, len(new), _TILE):
