@@ -31,7 +31,7 @@ _LEAST_SHARE = 1e-12  # of its weight, that a row keeps until the end of its own
 _MELTED = 1e-4  # a kept row of which no more than this is left goes
 _LEAST = 10.0  # rows that fading leaves of a class that no longer comes
 _BALANCE_DRIFT = 0.01  # how far the weight of a class may be off before it is set anew
-_SHARE = 5  # a class that has grown by one part in so many is due for a settle
+_SHARE = 2  # a class that has grown by one part in so many is due for a settle
 _PER_CLASS = {
     "seen": 0,
     "since": 0,
@@ -120,7 +120,7 @@ class State:
         """Return how many rows of these classes to learn until the next settle, which may be more than there are.
 
         Duals of older rows grow old with the rows that come: at the latest after the lag, and when a class has grown by
-        a fifth since, so that a new class, whose every row counts, is settled often at first.
+        half since, so that a new class, whose every row counts, is settled often at first.
         """
         room = self.most_lag - self.waiting
         if len(labels) == 1:

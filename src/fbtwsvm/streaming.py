@@ -84,7 +84,7 @@ class StreamingMixin:
         scale are fixed and stay.  After `fit`, the stream goes on from the rows of that call.
 
         Chunks below 1,000 rows are learned row by row: moments and planes follow each row at once, the dual variables
-        of older rows when a class has grown by a fifth, and at the latest after 1,000 rows, or 10 half-lives where old
+        of older rows when a class has grown by half, and at the latest after 1,000 rows, or 10 half-lives where old
         rows fade (see `settle`).
 
         Parameters
