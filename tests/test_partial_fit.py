@@ -307,7 +307,7 @@ def test_fading_forgets_the_old_and_keeps_absent_classes():
     assert model.score(X[two], turned[two]) > 0.8
     third = X[y == 2]
     assert (model.predict(third) == 2).mean() > 0.5  # not seen for some 1,300 rows
-    member = model._learner.members[0]
+    member = model.settle()._learner.members[0]
     assert (member.moments.counts / member.rise > 5).all()
     assert (member.kept.weights / member.rise > 1e-5).all()
 

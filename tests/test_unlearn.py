@@ -62,7 +62,7 @@ def test_ids_take_condensed_rows_out_as_well():
     """What a row left in the planes when it was condensed goes too; without its id it stays."""
     X, y = clouds(600, 2, spread=2.5)
     options = {"feature_map": fourier(X), "memory": 10, "second_look": 0, "decision": "value", "warm_up": 40}
-    model = stream(FBTWSVM(**options), X, y, 50, ids=np.arange(600))
+    model = stream(FBTWSVM(**options), X, y, 50, ids=np.arange(600)).settle()
     gone = model._learner.members[0].gone
     condensed = [key for key, trace in gone.traces.items() if trace.alpha is not None]
     assert len(condensed) > 50

@@ -25,8 +25,9 @@ from .machine import Machine, Settings, judged_rows, learn
 from .maps import Mapping, choose_map
 from .rows import TrainingRows, arrange
 from .similarity import KERNELS, USES_GAMMA, Kernel, check_domain, gamma_scale
-from .streaming import Given, StreamingMixin
+from .streaming import StreamingMixin
 from .targets import class_factors, per_class, present_classes
+from .warmup import Given
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _COUNT = Interval(Integral, 1, None, closed="left")

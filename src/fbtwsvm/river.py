@@ -12,7 +12,7 @@ from river import base
 
 from .classifier import FBTWSVM
 from .kernels import Array
-from .streaming import Given
+from .warmup import Given
 
 
 class RiverFBTWSVM(base.MiniBatchClassifier):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from copy import copy, deepcopy
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -25,56 +23,25 @@ from .reporting import MemoryReport, report
 from .rows import arrange
 from .state import Policy
 from .unlearning import Unlearned
+from .warmup import Given, WarmUpMixin
 
-_WARM_UP = 500
 _STREAM_COMPONENTS = 300
-_EARLY, _EARLY_COMPONENTS = 50, 100  # rows and features of a provisional model
 
 
 def quiet(message: str) -> None:
     """Say nothing: the voice of a machine that may be pickled."""
 
 
-@dataclass(frozen=True)
-class Given:
-    """Checked rows of one call."""
-
-    X: Any
-    y: Array
-    weights: Array
-    ids: Array
-
-    def take(self, index: Any) -> Given:
-        """Return some of the rows."""
-        return Given(self.X[index], self.y[index], self.weights[index], self.ids[index])
-
-    def join(self, other: Given) -> Given:
-        """Append others."""
-        X = sp.vstack([self.X, other.X], format="csr") if sp.issparse(self.X) else np.concatenate([self.X, other.X])
-        parts = ((self.y, other.y), (self.weights, other.weights), (self.ids, other.ids))
-        return Given(X, *(np.concatenate(pair) for pair in parts))
-
-
-@dataclass
-class Waiting:
-    """Rows that wait for the end of the warm-up, and the model that answers meanwhile where it is another one."""
-
-    rows: Given
-    provisional: Any
-
-
-class StreamingMixin:
+class StreamingMixin(WarmUpMixin):
     """What makes a classifier learn without end; :class:`fbtwsvm.FBTWSVM` documents the parameters."""
 
     if TYPE_CHECKING:  # parameters and attributes of the classifier that this is mixed into
-        gamma_: float | None
         _decision: Decision | Committee
 
         def __getattr__(self, name: str) -> Any: ...
 
     _dtype: Any  # of the rows, from the first call on
     _learner: Any = None  # what learns, once the warm-up is over
-    _waiting: Any = None  # rows of the warm-up
     _history: Any = None  # rows of a fit, to go on from
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
@@ -307,72 +274,6 @@ class StreamingMixin:
             mapping = None if self._mapping.exact else self._mapping
             self._start(self._history, mapping)
 
-    def _wait(self, waiting: Given, n_new: int) -> None:
-        """Keep rows for later, of which the last `n_new` have just come, and answer provisionally."""
-        if self._warm_up_rows() <= _EARLY:
-            self._waiting = Waiting(waiting, None)
-            self._fit_waiting()
-            return
-        # A small stream of its own follows changes as the rows come; a copy, lest this call be interrupted.
-        known = None if self._waiting is None else self._waiting.provisional
-        provisional = self._small_twin() if known is None else deepcopy(known)
-        new = waiting.take(slice(len(waiting.y) - n_new, None))
-        provisional._learn_stream(new)
-        self._waiting = Waiting(waiting, provisional)
-        for name in ("classes_", "gamma_", "n_components_", "planes_", "duality_gap_", "n_iter_"):
-            setattr(self, name, getattr(provisional, name))
-        self._mapping, self._decision = provisional._mapping, provisional._decision
-
-    def _small_twin(self) -> Any:
-        """Return a model that is ready sooner: fewer features, a short warm-up."""
-        twin = clone(self)
-        small = _EARLY_COMPONENTS if self.n_components == "auto" else min(_EARLY_COMPONENTS, int(self.n_components))
-        twin.set_params(warm_up=_EARLY, n_components=small, drift_detector=None)
-        if not isinstance(self.feature_map, str):  # a transformer may need more rows than there are
-            twin.set_params(feature_map="auto", kernel="rbf", gamma="auto")
-        twin.n_features_in_, twin._dtype = self.n_features_in_, self._dtype
-        return twin
-
-    def _fit_waiting(self) -> None:
-        """Answer with a model of all the few rows so far."""
-        rows = self._waiting.rows
-        if len(np.unique(rows.y)) > 1:
-            self._fit_rows(rows.X, rows.y, self._class_weighted(rows), quick=True)
-        else:
-            self._know_one_class(rows)
-
-    def _know_one_class(self, rows: Given) -> None:
-        """Answer with the only class so far."""
-        self.classes_, self.gamma_, self.n_components_ = np.unique(rows.y), None, self.n_features_in_
-        self._mapping = Mapping(None, 1.0, self._dtype)
-        self._decision = Decision.plain(1, self.multiclass, self.decision)
-        self.planes_ = np.zeros((1, 1, self.n_features_in_ + 1), dtype=self._dtype)
-        self.duality_gap_, self.n_iter_ = np.zeros((1, 1)), 0
-
-    def _unlearn_waiting(self, given: Given) -> Unlearned:
-        """Take rows out of those that wait."""
-        rows = self._waiting.rows
-        keys = _row_keys(rows.X)
-        free = np.ones(len(rows.y), dtype=bool)
-        for i, key in enumerate(_row_keys(given.X)):
-            by_id = [j for j in np.flatnonzero(free) if rows.ids[j] is not None and rows.ids[j] == given.ids[i]]
-            twins = [j for j in np.flatnonzero(free & (rows.y == given.y[i])) if keys[j] == key]
-            found = by_id if given.ids[i] is not None else twins
-            if not found:
-                raise ValueError(f"Nothing was unlearned: row {i} was never learned, or has been unlearned already.")
-            free[found[0]] = False
-        if not free.any():
-            raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")
-        self._waiting = None
-        self._wait(rows.take(free), int(free.sum()))
-        return Unlearned(removed=len(given.y))
-
-    def _warm_up_rows(self) -> int:
-        """Return how many rows are collected before the map is fixed."""
-        if self.warm_up != "auto":
-            return int(self.warm_up)
-        return _WARM_UP if self.n_components == "auto" else max(_WARM_UP, int(self.n_components))
-
     def _policies(self) -> list[Policy]:
         """Return one policy, or for decay="auto" one of each speed."""
         if self.half_life is not None and self.decay != 1.0:
@@ -464,12 +365,6 @@ class StreamingMixin:
 def _are_plain_labels(y: Any, X: Array) -> bool:
     """Whether labels are integers, one for each row."""
     return isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iub" and len(y) == len(X)
-
-
-def _row_keys(X: Any) -> list[bytes]:
-    """Bytes by which equal rows are known."""
-    dense = X.toarray() if sp.issparse(X) else X
-    return [row.tobytes() for row in np.ascontiguousarray(dense)]
 
 
 def _warn_of_size(n_classes: int, n_columns: int, dtype: np.dtype, n_machines: int) -> None:
