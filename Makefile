@@ -1,7 +1,8 @@
-# make demo    train on a data set that scikit-learn ships, print a table, draw the twin planes
+# make demo    learn a drifting stream, meet a new class, forget rows; pictures in out/
 # make test    style, types, import contract and all tests
 # make bench   speed and memory against the floor (needs FBTWSVM_DATA)
 # make accuracy  every accuracy in the README and the docs, about an hour (needs FBTWSVM_DATA)
+# make streams   every figure of docs/streams.md, about two hours (needs FBTWSVM_DATA)
 # make lint    style, types and import contract alone
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench accuracy format clean
+.PHONY: demo test lint bench accuracy streams format clean
 
 demo: $(READY)
 	$(BIN)/python -m examples.demo
@@ -32,6 +33,15 @@ accuracy: $(READY)
 	$(BIN)/python -m benchmarks.untuned
 	$(BIN)/python -m benchmarks.defaults
 	$(BIN)/python -m benchmarks.ladder
+
+streams: $(READY)
+	$(BIN)/python -m benchmarks.one_pass
+	$(BIN)/python -m benchmarks.flat
+	$(BIN)/python -m benchmarks.stream_speed
+	$(BIN)/python -m benchmarks.streams
+	$(BIN)/python -m benchmarks.forgetting
+	$(BIN)/python -m benchmarks.changes
+	$(BIN)/python -m benchmarks.soak
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

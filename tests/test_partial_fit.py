@@ -245,8 +245,7 @@ def test_ctrl_c_changes_nothing(place, size, decay, monkeypatch):
         before = state(model)
         learned += 1
     monkeypatch.undo()
-    if not calls:
-        pytest.skip(f"{place} is not reached with chunks of {size}")
+    assert calls
     assert state(model) == before
     for chunk in chunks[:learned]:
         twin.partial_fit(X[chunk], y[chunk])

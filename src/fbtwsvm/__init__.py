@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .classifier import FBTWSVM
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["FBTWSVM"]
 
 _HOMES = {"FBTWSVM": "classifier"}

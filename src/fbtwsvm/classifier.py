@@ -142,6 +142,9 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
     memberships_ : ndarray of shape (n_samples, n_classes)
         Membership of each training row against each other class; zero for rows of weight zero.  The column of the row's
         own class is not used.
+    kept_ : int
+        Rows that a stream keeps, when its planes last settled (`memory_report` shows them).  On a stream `n_support_`
+        counts support rows among these, and there is no `support_` or `memberships_`.
     n_iter_ : int
         Sweeps of the plane that needed most.
     duality_gap_ : ndarray of shape (n_classes, n_classes)
@@ -270,6 +273,8 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all rows at once; a call that fails leaves the model as it was.
+
+        Up to 64 MiB of training rows are kept, so that `partial_fit` can go on from here.
 
         Parameters
         ----------
