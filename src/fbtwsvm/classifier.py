@@ -92,8 +92,8 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
     max_iter : int, default=1000
         Most sweeps of coordinate descent for a plane; a `ConvergenceWarning` says when they were not enough.
     memory : int or None, default=200
-        Stream: support rows kept of each class, a hard limit; None keeps all.  What goes beyond it is condensed into
-        the planes.
+        Stream: support rows kept of each class, a hard limit whenever planes settle; None keeps all.  What goes beyond
+        it is condensed into the planes.  Until then at most 1,000 rows wait.
     second_look : int, default=100
         Stream: rows of each class that do nothing at present and are looked at again whenever planes settle.
     forget_after : int or None, default=None
