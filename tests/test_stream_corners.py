@@ -262,3 +262,16 @@ def test_river_first_row_is_bad():
         river.learn_one({"a": float(i % 7), "b": 1.0}, i % 2)
     with pytest.raises(ValueError, match="another kind"):
         river.learn_one({"a": 1.0}, "x")
+
+
+def test_balanced_classes_have_balanced_offsets():
+    """The prior in the learned offsets is that of the weighted classes: a class of one in fifty is found."""
+    X, y = clouds(6000, 2, spread=2.5, seed=1)
+    rare = (y == 0) | (np.arange(6000) % 50 == 0)
+    X, y = X[rare], y[rare]
+    found = {}
+    for weight in (None, "balanced"):
+        model = stream(FBTWSVM(class_weight=weight, warm_up=500, **FOURIER), X, y, 100)
+        found[weight] = (model.predict(X[y == 1]) == 1).mean()
+    assert found["balanced"] > found[None] + 0.2
+    assert found["balanced"] > 0.6

@@ -325,7 +325,8 @@ class Learner:
             self.decision = Decision.plain(n_classes, settings.multiclass, "value")
             return
         if at_once or self.tested.due() or len(self.decision.slopes) != n_classes:
-            totals = self.members[0].moments.counts / self.members[0].rise
+            member = self.members[0]
+            totals = member.moments.counts * member.factors / member.rise
             self.decision = self.tested.decide(totals, settings.decision, settings.multiclass)
         if settings.decision == "distance":
             self.decision = replace(self.decision)  # copies of this learner have the same one
