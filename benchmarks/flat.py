@@ -48,7 +48,7 @@ def read(path):
 
 def run(name, n, folder):
     X, y = load_stream(name, n)
-    np.save(Path(folder) / "X.npy", X)
+    np.save(Path(folder) / "X.npy", np.ascontiguousarray(X))
     np.save(Path(folder) / "y.npy", y)
     del X, y
     command = [sys.executable, "-m", "benchmarks.flat", "--child", folder, "--rows", str(n)]
