@@ -2,12 +2,11 @@
 
     FBTWSVM_DATA=... python -m benchmarks.flat [--rows 1000000]
 
-Each run is a process of its own: the peak is the process's largest resident size.
+Each run is a process of its own: the peak is the process's largest resident size (Linux).
 """
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -32,7 +31,13 @@ def child(folder, n):
         model.partial_fit(X, y)
         if first + CHUNK in MARKS:
             sizes[first + CHUNK] = array_bytes(model)
-    print(json.dumps({"sizes": sizes, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
+    print(json.dumps({"sizes": sizes, "peak": peak()}))
+
+
+def peak():
+    """Return the largest resident size of this process: VmHWM, for ru_maxrss would count that of the parent as well."""
+    with open("/proc/self/status") as file:
+        return 1024 * next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
 
 
 def read(path):
