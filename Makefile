@@ -42,6 +42,7 @@ streams: $(READY)
 	$(BIN)/python -m benchmarks.forgetting
 	$(BIN)/python -m benchmarks.changes
 	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m benchmarks.sorted_classes
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -15,7 +15,6 @@ from benchmarks.paper import SETTINGS
 from fbtwsvm import FBTWSVM
 
 NAMES = ("border", "overlap", "letter", "coil", "dna", "usps")
-STEPS = (1, 2, 4, 10, None)
 CHUNKS = {"letter": 1000, "coil": 600, "usps": 1500}  # 100 for the others
 WAYS = {
     "kept": {"statistics": "kept", "accept": "inside", "second_look": 0},
@@ -43,12 +42,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--names", default=",".join(NAMES))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--steps", default="1,2,4,10,never", help="values of d")
     options = parser.parse_args()
+    steps = [None if step == "never" else int(step) for step in options.steps.split(",")]
     rows = []
     for name in options.names.split(","):
         for way in WAYS:
             cells = []
-            for d in STEPS:
+            for d in steps:
                 progress(f"{name}, statistics={way}, d={d}")
                 found = np.array([run(name, way, d, seed) for seed in range(options.seeds)])
                 accuracy, kept, used = found.mean(axis=0)
@@ -57,7 +58,7 @@ def main():
     print(f"Test accuracy (rows kept, of them with a dual above zero), {options.seeds} seeds, chunks of 100 (coil 600,")
     print("letter 1,000, usps 1,500), settled after each")
     print('wanted: with "all", d = 1 at most 1 point below never on border and letter\n')
-    table(["data", "statistics", *(f"d = {d}" if d else "never" for d in STEPS)], rows)
+    table(["data", "statistics", *(f"d = {d}" if d else "never" for d in steps)], rows)
 
 
 if __name__ == "__main__":

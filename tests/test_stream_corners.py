@@ -275,3 +275,13 @@ def test_balanced_classes_have_balanced_offsets():
         found[weight] = (model.predict(X[y == 1]) == 1).mean()
     assert found["balanced"] > found[None] + 0.2
     assert found["balanced"] > 0.6
+
+
+def test_letter_sorted_by_class(dataset):
+    """Landmarks of the first rows, all of one class, are blind to the rest: the map is renewed as classes come."""
+    X, y, X_test, y_test = dataset("letter")
+    order = np.argsort(y, kind="stable")
+    model = FBTWSVM(n_components=200, gamma=0.02, random_state=0)
+    stream(model, X[order], y[order], 1000)
+    assert model._learner.watch.since > 10_000
+    assert model.score(X_test, y_test) > 0.92
