@@ -166,7 +166,7 @@ def join(machine: Incremental, other: Incremental, classes: Array, clock: int) -
         machine.moments.counts[mine] += scale * other.moments.counts[k]
         machine.moments.sums[mine] += scale * other.moments.sums[k]
         machine.moments.grams[mine] += scale * other.moments.grams[k]
-        _join_gone(machine, other, k, int(mine), scale)
+        _join_gone(machine, other, k, int(mine))
         machine.gone.frozen[np.ix_(classes, [mine])] += ratios[k] * other.gone.frozen[:, [k]]
         machine.gone.mass[np.ix_(classes, [mine])] += ratios[k] * other.gone.mass[:, [k]]
     kept = other.kept
@@ -197,7 +197,7 @@ def join(machine: Incremental, other: Incremental, classes: Array, clock: int) -
     machine.roots.ranks[:] = machine.planes.shape[2]
 
 
-def _join_gone(machine: Incremental, other: Incremental, k: int, mine: int, scale: float) -> None:
+def _join_gone(machine: Incremental, other: Incremental, k: int, mine: int) -> None:
     """Join what is remembered of the distances of rows that are gone."""
     here, there = machine.gone, other.gone
     if there.counts[k]:
