@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .classifier import FBTWSVM
+    from .modelfile import load, save
 
-__version__ = "0.2.0"
-__all__ = ["FBTWSVM"]
+__version__ = "0.3.0"
+__all__ = ["FBTWSVM", "load", "save"]
 
-_HOMES = {"FBTWSVM": "classifier"}
+_HOMES = {"FBTWSVM": "classifier", "load": "modelfile", "save": "modelfile"}
 
 
 def __getattr__(name: str) -> Any:

@@ -117,6 +117,17 @@ def _readable(transformer: Any, X: Any) -> Any:
     return X.toarray() if isinstance(transformer, SkewedChi2Sampler) and sp.issparse(X) else X
 
 
+def _same(one: Any, other: Any) -> bool:
+    """Whether two attributes of maps are the same in every number."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    if sp.issparse(one) and sp.issparse(other):
+        return one.shape == other.shape and _same(one.toarray(), other.toarray())
+    return pickle.dumps(one) == pickle.dumps(other)
+
+
 @dataclass
 class Mapping:
     """A fitted map with its scale: rows [scale z(x), 1] in one precision.
@@ -198,9 +209,10 @@ class Mapping:
 
     def same_as(self, other: Mapping) -> bool:
         """Whether two maps are the same in every number."""
-        return pickle.dumps((self.transformer, self.scale, self.dtype)) == pickle.dumps(
-            (other.transformer, other.scale, other.dtype)
-        )
+        mine, theirs = self.transformer, other.transformer
+        if type(mine) is not type(theirs) or (self.scale, self.dtype) != (other.scale, other.dtype):
+            return False
+        return mine is None or _same(vars(mine), vars(theirs))
 
     def landmarks(self, rows: TrainingRows) -> Array:
         """Which sorted rows the map was built from."""
