@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
+
+from .kernels import Array, compiled
 
 
 class HoeffdingDrift:
@@ -19,18 +24,15 @@ class HoeffdingDrift:
     Attributes
     ----------
     drift_detected : bool
-        Whether the last error showed a drift.
+        Whether the last row showed a drift.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from fbtwsvm.drift import HoeffdingDrift
-    >>> detector = HoeffdingDrift()
-    >>> alarms = []
-    >>> for row in range(2000):
-    ...     detector.update(row % 10 == 0 if row < 1000 else row % 2 == 0)
-    ...     if detector.drift_detected:
-    ...         alarms.append(row)
-    >>> len(alarms), 1000 < alarms[0] < 1100
+    >>> errors = np.concatenate([np.arange(1000) % 10 == 0, np.arange(1000) % 2 == 0])
+    >>> alarms = HoeffdingDrift().update_rows(errors)
+    >>> len(alarms), bool(1000 < alarms[0] < 1100)
     (1, True)
     """
 
@@ -39,22 +41,33 @@ class HoeffdingDrift:
             raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
         self.confidence = confidence
         self.drift_detected = False
-        self.rows = self.least_rows = 0
-        self.errors = self.least_errors = 0
+        self.counts = np.zeros(4, dtype=np.int64)  # rows and errors, of all and of the remembered prefix
 
     def update(self, error: float) -> None:
         """Take note of one row: 1 if it was classified wrongly, 0 if not."""
-        self.rows += 1
-        self.errors += int(error)
-        mean, least = self.errors / self.rows, self.least_errors / max(self.least_rows, 1)
-        if not self.least_rows or mean + self._bound(self.rows) <= least + self._bound(self.least_rows):
-            self.least_rows, self.least_errors = self.rows, self.errors
-            self.drift_detected = False
-            return
-        share = (self.rows - self.least_rows) / (self.rows * self.least_rows)
-        self.drift_detected = mean - least >= math.sqrt(0.5 * share * math.log(2.0 / self.confidence))
-        if self.drift_detected:
-            self.rows = self.least_rows = self.errors = self.least_errors = 0
+        self.drift_detected = bool(len(self.update_rows([error])))
 
-    def _bound(self, rows: int) -> float:
-        return math.sqrt(0.5 / rows * math.log(1.0 / self.confidence))
+    def update_rows(self, errors: Any) -> Array:
+        """Take note of many rows; returns the positions of those that showed a drift."""
+        wrong = np.asarray(errors, dtype=np.int64)
+        alarms: Array = np.flatnonzero(_alarms(wrong, self.counts, math.log(1.0 / self.confidence), math.log(2.0)))
+        return alarms
+
+
+@compiled
+def _alarms(errors, counts, log_chance, log_two):
+    """Mark the rows that show a drift; `counts` in place."""
+    found = np.zeros(len(errors), dtype=np.bool_)
+    for i in range(len(errors)):
+        counts[0] += 1
+        counts[1] += errors[i]
+        mean, least = counts[1] / counts[0], counts[3] / max(counts[2], 1)
+        bound = np.sqrt(0.5 * log_chance / counts[0])
+        if counts[2] == 0 or mean + bound <= least + np.sqrt(0.5 * log_chance / counts[2]):
+            counts[2], counts[3] = counts[0], counts[1]
+            continue
+        share = (counts[0] - counts[2]) / (counts[0] * counts[2])
+        if mean - least >= np.sqrt(0.5 * share * (log_chance + log_two)):
+            found[i] = True
+            counts[:] = 0
+    return found

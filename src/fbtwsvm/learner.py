@@ -19,6 +19,7 @@ from .kept import Chunk
 from .kernels import Array
 from .machine import Settings, judged_rows, norms
 from .maps import Mapping
+from .planes import few_threads
 from .renewal import Watch, choose_landmarks
 from .state import Policy
 from .targets import per_class
@@ -134,12 +135,13 @@ class Learner:
             twin.drifts = [*self.drifts, self.clock][-_MOST_DRIFTS:]
             for member in twin.members:
                 member.fade(_DRIFT_FADE)
-        while len(chunk):
-            n, mapping = twin._next_piece(chunk, y), twin.mapping
-            twin._learn_piece(chunk.take(slice(0, n)), y[:n])
-            chunk, y = chunk.take(slice(n, None)), y[n:]
-            if len(chunk) and twin.mapping is not mapping:
-                chunk = replace(chunk, rows=twin.mapping.rows(chunk.raw))
+        with few_threads(chunk.rows.shape[1]):
+            while len(chunk):
+                n, mapping = twin._next_piece(chunk, y), twin.mapping
+                twin._learn_piece(chunk.take(slice(0, n)), y[:n])
+                chunk, y = chunk.take(slice(n, None)), y[n:]
+                if len(chunk) and twin.mapping is not mapping:
+                    chunk = replace(chunk, rows=twin.mapping.rows(chunk.raw))
         return twin.commit()
 
     def _next_piece(self, chunk: Chunk, y: Array) -> int:

@@ -14,9 +14,10 @@ one when classes have fewer rows than there are features.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -35,12 +36,21 @@ _GROWTH = 1.0  # a working set at most doubles in a round
 _MAX_ROUNDS = 100
 _FAR = -1.25  # plane value below which an idle row leaves the working set
 _TILE = 1024  # rows whitened at a time
+_SMALL_MATRIX = 800  # columns up to which a stream is faster with one BLAS thread
 
 
 @cache
 def _threads() -> ThreadpoolController:
     """Return the one controller of BLAS threads: to look for it each time takes longer than a small solve."""
     return ThreadpoolController()
+
+
+def few_threads(n_columns: int) -> AbstractContextManager[Any]:
+    """Return a context with one BLAS thread where matrices are so small that more get in each other's way."""
+    if n_columns > _SMALL_MATRIX:
+        return nullcontext()
+    limit: AbstractContextManager[Any] = _threads().limit(limits=1, user_api="blas")
+    return limit
 
 
 @dataclass(frozen=True)

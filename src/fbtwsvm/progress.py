@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any
 
 from rich.console import Console
@@ -11,21 +12,37 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 
 @contextmanager
-def bar(total: int | None) -> Iterator[Callable[[int, Any], None]]:
-    """Show a bar over so many chunks on the error stream; call its value with rows and score after each."""
+def bar(total: int | None) -> Iterator[Callable[..., None]]:
+    """Show a bar over so many chunks on the error stream.
+
+    Call its value with the rows so far and their score after each chunk, and with the share of the source that has been
+    read where the number of chunks is not known.
+    """
     columns = (
         SpinnerColumn(),
-        BarColumn(),
+        BarColumn(bar_width=24),
         TextColumn("{task.description}"),
         TimeElapsedColumn(),
+        TextColumn("left:"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("0 rows", total=total)
+        start: list[Any] = []
 
-        def tell(rows: int, score: Any) -> None:
-            right = int(score.counts.trace())
-            accuracy = f", accuracy {right / score.tested:.3f}" if score.tested else ""
-            progress.update(task, advance=1, description=f"{rows:,} rows{accuracy}")
+        def tell(rows: int, score: Any = None, share: float | None = None) -> None:
+            if not start:
+                start[:] = [perf_counter(), rows]
+            right = int(score.counts.trace()) if score is not None else 0
+            accuracy = f", accuracy {right / score.tested:.3f}" if score is not None and score.tested else ""
+            speed = (rows - start[1]) / max(perf_counter() - start[0], 1e-9)
+            rate = f", {speed:,.0f} rows/s" if rows > start[1] else ""
+            text = f"{rows:,} rows{rate}{accuracy}"
+            if total is not None:
+                progress.update(task, advance=1, description=text)
+            elif share is not None:
+                progress.update(task, completed=share, total=1.0, description=text)
+            else:
+                progress.update(task, description=text)
 
         yield tell

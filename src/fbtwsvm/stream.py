@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from .drift import HoeffdingDrift
 from .kernels import Array
 from .reporting import array_bytes
 
+_MOST_MARKS = 1000
 _COLUMNS = (
     ("rows", "{:,}"),
     ("accuracy", "{:.4f}"),
@@ -61,7 +63,9 @@ def chunked(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
 class Snapshot:
     """How a model does after so many rows; `window_...` over the last rows only.
 
-    `kappa` compares with guessing by class frequencies, `kappa_temporal` with repeating the label of the row before.
+    `kappa` compares with guessing by class frequencies, `kappa_temporal` with repeating the label of the row before,
+    of which `window_repeated` is the accuracy.  `kept` and `forgotten` count rows, `window_classes` those of each class
+    in the order in which they first came, `seconds` is spent on testing and learning.
     """
 
     rows: int
@@ -77,6 +81,10 @@ class Snapshot:
     kept: int
     bytes: int
     drifts: int
+    window_repeated: float = float("nan")
+    forgotten: int = 0
+    seconds: float = 0.0
+    window_classes: tuple[int, ...] = ()
 
 
 class Score:
@@ -128,6 +136,16 @@ class Score:
         np.add.at(counts, (recent[:, 0], recent[:, 1]), 1)
         return _measures(counts, int(recent[:, 2].sum()), len(recent))
 
+    def window_repeated(self) -> float:
+        """Return the share of rows in the window that have the label of the row before."""
+        recent = self.recent[self.recent[:, 0] >= 0]
+        return float(recent[:, 2].mean()) if len(recent) else float("nan")
+
+    def window_classes(self) -> tuple[int, ...]:
+        """Return how many rows of each class are in the window."""
+        true = self.recent[self.recent[:, 0] >= 0, 0]
+        return tuple(np.bincount(true, minlength=len(self.known)).tolist())
+
 
 def _measures(counts: Array, same: int, tested: int) -> tuple[float, float, float, float]:
     """Accuracy, Cohen's kappa, temporal kappa, balanced accuracy from a confusion matrix."""
@@ -155,23 +173,27 @@ class Prequential:
         every: int,
         classes: Any,
         progress: bool | None,
+        most: int | None = None,
     ) -> None:
         self.model, self.chunks, self.every, self.classes = model, chunks, every, classes
-        self.progress = progress
+        self.progress, self.most = progress, most
         self.score = Score(window)
         self.snapshots: list[Snapshot] = []
         self.rows, self.seconds = 0, 0.0
+        self.monitor = HoeffdingDrift()
+        self.marks: list[int] = []  # rows at which the error rate rose
 
     def __iter__(self) -> Iterator[Snapshot]:
         total = len(self.chunks) if isinstance(self.chunks, Sized) else None
         with _progress(self.progress, total) as tell:
             for X, y in self.chunks:
-                self._test_then_learn(X, y)
+                seen = self.step(X, y)
                 tell(self.rows, self.score)
-                if self.rows // self.every > (self.rows - len(y)) // self.every:
-                    yield self._look()
-        if not self.snapshots or self.snapshots[-1].rows < self.rows:
-            yield self._look()
+                if seen is not None:
+                    yield seen
+        seen = self.finish()
+        if seen is not None:
+            yield seen
 
     def run(self) -> Prequential:
         """Go through all chunks; returns itself."""
@@ -179,19 +201,30 @@ class Prequential:
             pass
         return self
 
-    def _test_then_learn(self, X: Any, y: Any) -> None:
+    def step(self, X: Any, y: Any, **options: Any) -> Snapshot | None:
+        """Test and learn one chunk; returns a snapshot if one is due.  Options go to `partial_fit`."""
+        self._test_then_learn(X, y, options)
+        due = self.rows // self.every > (self.rows - len(y)) // self.every
+        return self._look() if due else None
+
+    def finish(self) -> Snapshot | None:
+        """Return a last snapshot if rows have come since the one before."""
+        return self._look() if not self.snapshots or self.snapshots[-1].rows < self.rows else None
+
+    def _test_then_learn(self, X: Any, y: Any, options: dict[str, Any]) -> None:
         """Ask the model, then let it learn; rows before it knows anything are not tested."""
         start = perf_counter()
         answers = self.model.predict(X) if self.rows else None
         if self.classes is not None and not self.rows:
-            self.model.partial_fit(X, y, classes=self.classes)
-        else:
-            self.model.partial_fit(X, y)
+            options["classes"] = self.classes
+        self.model.partial_fit(X, y, **options)
         self.seconds += perf_counter() - start
         if answers is None:
             self.score.skip(y)
         else:
             self.score.add(y, answers)
+            alarms = self.monitor.update_rows(np.asarray(answers) != np.asarray(y))
+            self.marks = (self.marks + [self.rows + int(row) for row in alarms])[-_MOST_MARKS:]
         self.rows += len(y)
 
     def _look(self) -> Snapshot:
@@ -204,8 +237,14 @@ class Prequential:
             kept=0 if learner is None else len(learner.leader.kept) + learner.leader.waiting,
             bytes=array_bytes(self.model),
             drifts=0 if learner is None else len(learner.drifts),
+            window_repeated=self.score.window_repeated(),
+            forgotten=0 if learner is None else int(learner.leader.gone.counts.sum()),
+            seconds=self.seconds,
+            window_classes=self.score.window_classes(),
         )
         self.snapshots.append(snapshot)
+        if self.most is not None and len(self.snapshots) > self.most:  # half as many, twice as far apart
+            self.snapshots, self.every = self.snapshots[1::2], 2 * self.every
         return snapshot
 
     def table(self) -> str:
@@ -215,7 +254,7 @@ class Prequential:
         widths = [max(len(row[j]) for row in cells) for j in range(len(_COLUMNS))]
         return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells)
 
-    def to_dicts(self) -> list[dict[str, float]]:
+    def to_dicts(self) -> list[dict[str, Any]]:
         """Return the snapshots as dictionaries, for a data frame."""
         return [asdict(snapshot) for snapshot in self.snapshots]
 
@@ -223,7 +262,7 @@ class Prequential:
         """Draw accuracy against rows, over all and over the window, with drift events; returns the axes."""
         from .plot import prequential_curve  # matplotlib is an extra
 
-        return prequential_curve(self.snapshots, getattr(getattr(self.model, "_learner", None), "drifts", []), ax)
+        return prequential_curve(self.snapshots, self.marks, ax)
 
 
 def prequential(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from typing import Any
 
+from ..classifier import FBTWSVM
 from .container import FORMAT, ModelFileError, Writer, reading, write
 from .models import MODEL
-from .spec import Context
+from .spec import Choice, Context, Spec
 
 __all__ = ["FORMAT", "ModelFileError", "load", "save"]
 
@@ -17,7 +19,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : FBTWSVM
+    model : FBTWSVM or TableModel
         The model, learned or not.  Its parameters must be plain values: kernels that are functions, transformers and
         drift detectors of other packages are code, which the file does not hold (pickle does).
     path : path-like
@@ -35,8 +37,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((fbtwsvm.load(path).predict_proba(X) == model.predict_proba(X)).all())
     True
     """
+    kinds = _kinds()
+    name = "classifier" if isinstance(model, FBTWSVM) else "table"
     writer = Writer()
-    tree = MODEL.write(model, writer)
+    tree = [name, kinds[name].write(model, writer)]
     write(path, tree, writer.arrays)
 
 
@@ -50,8 +54,9 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    FBTWSVM
-        The model: it answers with the same bits, and goes on learning as if it had never been saved.
+    FBTWSVM or TableModel
+        The model, with the columns that it reads if it came from the command line: it answers with the same bits, and
+        goes on learning as if it had never been saved.
 
     Raises
     ------
@@ -59,6 +64,16 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the file is not a model, is truncated, altered, or from a newer version; the message says which.
     """
     with reading(path) as reader:
-        model = MODEL.read(reader.tree, Context(reader))
+        model = Choice(_kinds(), str).read(reader.tree, Context(reader))
         reader.check_all_used()
     return model
+
+
+def _kinds() -> dict[str, Spec]:
+    """Return what a file may hold; a model of tables needs pyarrow, which not every user has."""
+    kinds: dict[str, Spec] = {"classifier": MODEL}
+    if find_spec("pyarrow"):
+        from .tables import TABLE_MODEL
+
+        kinds["table"] = TABLE_MODEL
+    return kinds

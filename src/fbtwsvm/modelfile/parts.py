@@ -60,7 +60,7 @@ class Parameter:
         if isinstance(value, FrozenEstimator) and type(value.estimator) in _MAP_NAMES:
             return ["frozen", MAP.write(value.estimator, writer)]
         if type(value) is HoeffdingDrift:
-            return ["hoeffding_drift", _DETECTOR.write(value, writer)]
+            return ["hoeffding_drift", DETECTOR.write(value, writer)]
         raise ModelFileError(
             f"A model file holds no code, so the parameter value {value!r} cannot be saved in one (functions, random "
             "states, transformers and detectors of other packages). Choose another, or use pickle."
@@ -83,18 +83,15 @@ class Parameter:
             case ["frozen", part]:
                 return FrozenEstimator(MAP.read(part, context.without(("M",))))
             case ["hoeffding_drift", part]:
-                return _DETECTOR.read(part, context)
+                return DETECTOR.read(part, context)
         raise ModelFileError("a parameter has an unknown value")
 
 
 PARAMETER = Parameter()
-_DETECTOR = Record(
+DETECTOR = Record(
     blank(HoeffdingDrift),
-    {
-        "confidence": Float(), "drift_detected": Bool(), "rows": COUNT, "least_rows": COUNT, "errors": COUNT,
-        "least_errors": COUNT,
-    },
-)  # fmt: skip
+    {"confidence": Float(), "drift_detected": Bool(), "counts": ArrayOf("i8", 4, low=0)},
+)
 
 # Feature maps: "F" columns in, "M" features out.
 _MAPS: dict[type, tuple[str, dict[str, Spec]]] = {

@@ -1,0 +1,62 @@
+"""Models as the command sees them: files that are read, checked and written in one step."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..classifier import FBTWSVM
+from ..columns import Choices, Column, Columns
+from ..modelfile import load, save
+from ..sources import DataError
+from ..sources.base import numbered_names
+from ..tables import TableModel
+
+
+def read_model(path: Path, target: str | None = None) -> TableModel:
+    """Read a model; one that was saved from Python reads numbers as they are, named like its columns."""
+    model = load(path)
+    if isinstance(model, FBTWSVM):
+        if not hasattr(model, "classes_"):
+            raise DataError(f"{path} holds a classifier that has not learned anything yet.")
+        model = TableModel(_plain_columns(model, target or "y"), model, _rows_learned(model))
+    return model  # type: ignore[no-any-return]
+
+
+def write_model(model: TableModel, path: Path) -> None:
+    """Write a model in one step."""
+    try:
+        save(model, path)
+    except OSError as error:
+        raise DataError(
+            f"{path} could not be written: {error.strerror or error}. Any older model there is untouched."
+        ) from error
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place where no model can be written, before any work is done."""
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise DataError(f"There is no folder {folder} to write {path.name} into.")
+    if path.is_dir() or not os.access(folder, os.W_OK):
+        raise DataError(f"{path} cannot be written: {'it is a folder' if path.is_dir() else 'permission denied'}.")
+
+
+def _plain_columns(model: FBTWSVM, target: str) -> Columns:
+    count = model.n_features_in_
+    names = list(getattr(model, "feature_names_in_", numbered_names(count)))
+    labels = "whole" if model.classes_.dtype.kind in "iu" else "text"
+    choices = Choices(target=target, scale="none", precision=str(np.dtype(model._dtype)))
+    zero, one = np.zeros(count), np.ones(count)
+    columns = [Column(name, None, 0.0) for name in names]
+    return Columns(choices, columns, labels, zero, one, zero, one, recent=np.zeros((2, count)))
+
+
+def _rows_learned(model: FBTWSVM) -> int:
+    if model._learner is not None:
+        return int(model._learner.clock)
+    rows: Any = model._waiting.rows if model._waiting is not None else model._history
+    return 0 if rows is None or isinstance(rows, str) else len(rows.y)

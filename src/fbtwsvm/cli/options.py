@@ -1,0 +1,255 @@
+"""Options that several verbs share: parameters of the classifier, columns, sources, the config file."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from ..classifier import FBTWSVM
+from ..columns import ENCODINGS, IMPUTATIONS, SCALES, Choices
+from ..drift import HoeffdingDrift
+from ..sources import FORMATS, Source, open_source
+
+Verb = Callable[..., None]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for other programs.")]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Options that a verb gets as one argument."""
+
+    name: str
+    options: tuple[inspect.Parameter, ...]
+    build: Callable[[dict[str, Any]], Any]
+
+
+def with_options(*groups: Group) -> Callable[[Verb], Verb]:
+    """Give a verb the options of some groups; each arrives as one argument named like the group."""
+
+    def decorate(verb: Verb) -> Verb:
+        hints, names = get_type_hints(verb, include_extras=True), {group.name for group in groups}
+        own = [
+            parameter.replace(annotation=hints[name])
+            for name, parameter in inspect.signature(verb).parameters.items()
+            if name not in names
+        ]
+
+        def wrapper(**values: Any) -> None:
+            for group in groups:
+                values[group.name] = group.build({option.name: values.pop(option.name) for option in group.options})
+            verb(**values)
+
+        options = [option for group in groups for option in group.options]
+        wrapper.__name__, wrapper.__doc__ = verb.__name__, verb.__doc__
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *options)]
+        wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {}
+        return wrapper
+
+    return decorate
+
+
+def option(name: str, kind: Any, text: str, panel: str, default: Any = None, *flags: str) -> inspect.Parameter:
+    """Describe one option."""
+    flag = "--" + name.replace("_", "-")
+    info = typer.Option(
+        *(flags or (flag,)), help=text.replace("[", "\\["), rich_help_panel=panel, show_default=default is not None
+    )
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])
+
+
+@cache
+def _documented() -> dict[str, str]:
+    """First sentence on each parameter of the classifier, from its docstring."""
+    text = inspect.getdoc(FBTWSVM) or ""
+    section = text.split("Parameters\n----------\n")[1].split("\n\nAttributes")[0]
+    found = re.findall(r"^(\w+) : .*?\n((?:    .*\n?|\n)+)", section.replace("\\\n", " "), flags=re.MULTILINE)
+    plain = {name: " ".join(body.split()).replace("`", "") for name, body in found}
+    return {name: re.split(r"(?<=[a-z)\]\d\"])\.\s", body)[0].rstrip(".") + "." for name, body in plain.items()}
+
+
+def _parameter_options() -> tuple[inspect.Parameter, ...]:
+    found = []
+    for name, value in FBTWSVM().get_params(deep=False).items():
+        usual = 0 if name == "random_state" else value
+        shown = "none" if usual is None else usual
+        text = f"{_documented()[name]} [default: {shown}]"
+        flag = "--" + name.replace("_", "-")
+        found.append(option(name, str | None, text, "Parameters of the classifier", None, flag))
+    return tuple(found)
+
+
+def parsed(text: Any) -> Any:
+    """Read the value of a parameter: none, a number, a pair of numbers, JSON, or a word."""
+    if not isinstance(text, str):
+        return tuple(text) if isinstance(text, list) else text
+    if text.lower() == "none":
+        return None
+    for read in (int, float, _pair, _weights):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _pair(text: str) -> tuple[float, float]:
+    first, second = text.split(",")
+    return float(first), float(second)
+
+
+def _weights(text: str) -> dict[Any, float]:
+    weights = json.loads(text)
+    if not isinstance(weights, dict):
+        raise ValueError("no weights of classes")
+    return {int(label) if re.fullmatch(r"-?\d+", label) else label: float(value) for label, value in weights.items()}
+
+
+_KEEPS = "{} has {} {!r}, and a model keeps what it was made with: leave the option out, or name a new file"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a new model is to be: parameters of the classifier and choices of columns; what is None was not said."""
+
+    parameters: dict[str, Any]
+    columns: dict[str, Any]
+
+    def estimator(self) -> FBTWSVM:
+        """Make the classifier, or say which parameter is wrong."""
+        values = {"random_state": 0, **self.parameters}
+        if values.get("drift_detector") == "hoeffding":
+            values["drift_detector"] = HoeffdingDrift()
+        try:
+            model = FBTWSVM(**values)
+            model._validate_params()
+            model._policies()
+        except (ValueError, TypeError) as error:
+            raise typer.BadParameter(str(error).replace(" of FBTWSVM", "")) from error
+        return model
+
+    def choices(self, default_target: str | None = None) -> Choices:
+        """Make the choices of columns."""
+        target = self.columns.get("target") or default_target
+        if not target:
+            raise typer.BadParameter("say which column holds the label: --target NAME")
+        return Choices(**{**self.columns, "target": target})
+
+    def refuse_changes(self, estimator: FBTWSVM, choices: Choices, path: Path) -> None:
+        """Refuse to go on with a model in another way than it was made."""
+        wanted = self.estimator().get_params(deep=False)
+        for name in self.parameters:
+            have = getattr(estimator, name)
+            if wanted[name] != have and not (isinstance(have, HoeffdingDrift) and name == "drift_detector"):
+                raise typer.BadParameter(_KEEPS.format(path, name.replace("_", "-"), have))
+        for name, value in self.columns.items():
+            if getattr(choices, name) != value:
+                raise typer.BadParameter(_KEEPS.format(path, name.replace("_", "-"), getattr(choices, name)))
+
+
+_PARAMETERS, _COLUMNS, _SOURCE = "Parameters of the classifier", "Columns", "Source"
+_SAYS = (
+    ("target", "Column that holds the label.", ("--target", "-t")),
+    ("row_id", "Column with a name for each row, by which it can be unlearned.", ("--id",)),
+    ("drop", "Columns to leave out, with commas between them.", ()),
+    ("numeric", "Columns that must be numbers; otherwise found from the first rows.", ()),
+    ("categorical", "Columns that are categories even where they look like numbers.", ()),
+    ("encode", f"How categories become numbers: {' or '.join(ENCODINGS)}. [default: onehot]", ()),
+    ("impute", f"Missing values: {' or '.join(IMPUTATIONS)}, of the first rows. [default: error]", ()),
+    ("scale", f"Scale of numbers, found in the first rows: {', '.join(SCALES)}. [default: standard]", ()),
+    ("precision", "float32 or float64. [default: float32]", ()),
+)
+_COLUMN_OPTIONS = tuple(option(name, str | None, text, _COLUMNS, None, *flags) for name, text, flags in _SAYS)
+_ONE_OF = {"encode": ENCODINGS, "impute": IMPUTATIONS, "scale": SCALES, "precision": ("float32", "float64")}
+_CONFIG = option("config", Path | None, "TOML file with tables [model] and [columns]; options win.", _PARAMETERS)
+
+
+def _recipe(values: dict[str, Any]) -> Recipe:
+    """Put options over what the config file says."""
+    known = {parameter.name for parameter in _PARAMETER_OPTIONS}
+    config = _read_config(values.pop("config"), known)
+    parameters = {name: value for name, value in values.items() if name in known and value is not None}
+    columns = {name: value for name, value in values.items() if name not in known and value is not None}
+    columns = {**config["columns"], **columns}
+    for name in ("drop", "numeric", "categorical"):
+        if isinstance(columns.get(name), str):
+            columns[name] = columns[name].split(",")
+        if name in columns:
+            columns[name] = tuple(part.strip() for part in columns[name])
+    for name, options in _ONE_OF.items():
+        if columns.get(name, options[0]) not in options:
+            raise typer.BadParameter(f"--{name} is one of {', '.join(options)}, not {columns[name]!r}")
+    parameters = {name: parsed(value) for name, value in {**config["model"], **parameters}.items()}
+    recipe = Recipe(parameters, columns)
+    recipe.estimator()
+    return recipe
+
+
+def _read_config(path: Path | None, parameters: set[str]) -> dict[str, dict[str, Any]]:
+    """Read a config file and refuse words that it should not have."""
+    found: dict[str, dict[str, Any]] = {"model": {}, "columns": {}}
+    if path is None:
+        return found
+    try:
+        data = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise typer.BadParameter(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise typer.BadParameter(f"{path} is not TOML: {error}") from error
+    known = {"model": parameters, "columns": {field.name for field in fields(Choices)}}
+    for table, entries in data.items():
+        if table not in known or not isinstance(entries, dict):
+            raise typer.BadParameter(f"{path}: there are the tables [model] and [columns], not {table!r}")
+        for name, value in entries.items():
+            if name not in known[table]:
+                raise typer.BadParameter(f"{path}: [{table}] has no {name!r}; it has {', '.join(sorted(known[table]))}")
+            found[table][name] = value
+    return found
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """How a source is to be read."""
+
+    form: str | None
+    delimiter: str | None
+    header: bool
+    n_features: int | None
+
+    def open(self, address: str, model_columns: Iterable[str] = ()) -> Source:
+        """Open a source; a model that is there knows how many columns libsvm text has."""
+        names = [name for name in model_columns if re.fullmatch(r"x\d+", name)]
+        count = self.n_features or (max(int(name[1:]) for name in names) + 1 if names else None)
+        delimiter = {"tab": "\t", "\\t": "\t"}.get(self.delimiter or "", self.delimiter)
+        if delimiter is not None and len(delimiter) != 1:
+            raise typer.BadParameter(f"--delimiter is one character (or tab), not {delimiter!r}")
+        if self.form is not None and self.form not in FORMATS:
+            raise typer.BadParameter(f"--format is one of {', '.join(FORMATS)}, not {self.form!r}")
+        return open_source(address, form=self.form, delimiter=delimiter, header=self.header, n_features=count)
+
+
+def _source(values: dict[str, Any]) -> SourceOptions:
+    return SourceOptions(values["form"], values["delimiter"], not values["no_header"], values["n_features"])
+
+
+_PARAMETER_OPTIONS = _parameter_options()
+RECIPE = Group("recipe", (*_COLUMN_OPTIONS, _CONFIG, *_PARAMETER_OPTIONS), _recipe)
+READING = Group(
+    "reading",
+    (
+        option("form", str | None, f"Format, if the name hides it: {', '.join(FORMATS)}.", _SOURCE, None, "--format"),
+        option("delimiter", str | None, "What separates columns of text; found from the first line.", _SOURCE),
+        option("no_header", bool, "The first line is a row; columns are then x0, x1, ...", _SOURCE, False),
+        option("n_features", int | None, "Columns of libsvm text; those of its first megabyte.", _SOURCE),
+    ),
+    _source,
+)

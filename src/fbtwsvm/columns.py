@@ -1,0 +1,340 @@
+"""From tables to numbers: which columns are used, how categories are encoded, what fills gaps, and the scale.
+
+All of it is fixed on the first rows and saved with the model; later rows are only measured against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .kernels import Array
+from .sources.base import DataError
+from .sources.redis import ID
+
+ENCODINGS = ("onehot", "ordinal")
+IMPUTATIONS = ("error", "median")
+SCALES = ("standard", "minmax", "none")
+_MOST_CATEGORIES = 50  # of a column of texts whose values hardly repeat: then it is no category
+_HALF_LIFE = 5000.0  # rows, of the running mean and spread that are compared with the first rows
+_SHIFTED, _STRETCHED = 1.0, 2.0  # by how many deviations a mean, by which factor a spread may move unreported
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user says of the columns; `numeric` and `categorical` name those whose kind is not to be found out."""
+
+    target: str
+    row_id: str | None = None
+    drop: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    encode: str = "onehot"
+    impute: str = "error"
+    scale: str = "standard"
+    precision: str = "float32"
+
+
+@dataclass
+class Column:
+    """One column: its categories (None for numbers), and what stands for a missing value."""
+
+    name: str
+    categories: list[str] | None
+    fill: float
+
+
+@dataclass
+class Columns:
+    """The columns of a model and their encoding, as found in its first rows.
+
+    Attributes
+    ----------
+    labels : {"whole", "text"}
+        What labels are.
+    shift, scale : ndarray
+        Encoded numbers become (x - shift) / scale.
+    mean, deviation : ndarray
+        Of the scaled first rows.
+    recent : ndarray of shape (2, n)
+        Running mean and mean square of later rows, `weight` the rows behind them.
+    unseen : int
+        Values of categorical columns that did not occur in the first rows, so far.
+    """
+
+    choices: Choices
+    columns: list[Column]
+    labels: str
+    shift: Array
+    scale: Array
+    mean: Array
+    deviation: Array
+    recent: Array = field(default_factory=lambda: np.zeros((2, 0)))
+    weight: float = 0.0
+    unseen: int = 0
+
+    @classmethod
+    def of(cls, table: pa.Table, choices: Choices) -> Columns:
+        """Find the columns from the first rows."""
+        _check_names(table.column_names, choices)
+        skipped = {choices.target, choices.row_id, *choices.drop, ID}
+        columns = [_find(name, table[name], choices) for name in table.column_names if name not in skipped]
+        if not columns:
+            raise DataError("There is no column to learn from: all are the target, the id or dropped.")
+        labels = "whole" if _whole(table[choices.target]) is not None else "text"
+        none = np.empty(0)
+        found = cls(choices, columns, labels, none, none, none, none)
+        raw = found._encode(table, 0)
+        found.shift, found.scale = _scale(raw, choices.scale, found._is_number())
+        scaled = (raw - found.shift) / found.scale
+        found.mean, spread = scaled.mean(axis=0), scaled.std(axis=0)
+        found.deviation = np.where(spread > 0, spread, 1.0)
+        found.recent = np.zeros((2, scaled.shape[1]))
+        found.unseen = 0
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the encoded columns."""
+        names = []
+        for column in self.columns:
+            if column.categories is None or self.choices.encode == "ordinal":
+                names.append(column.name)
+            else:
+                names += [f"{column.name}={category}" for category in column.categories]
+        return names
+
+    def _is_number(self) -> Array:
+        """Whether each encoded column is scaled: numbers and ordinal codes are, the zeros and ones of one-hot not."""
+        one_hot = self.choices.encode == "onehot"
+        return np.concatenate(
+            [[True] if c.categories is None or not one_hot else [False] * len(c.categories) for c in self.columns]
+        )
+
+    def rows(self, table: pa.Table, first_row: int) -> Array:
+        """Return encoded and scaled rows; `first_row` of them came before, for messages."""
+        missing = [column.name for column in self.columns if column.name not in table.column_names]
+        if missing:
+            raise DataError(
+                f"The source has no column {_listed(missing)}, which the model was trained with; it has "
+                f"{_listed(table.column_names)}."
+            )
+        scaled = (self._encode(table, first_row) - self.shift) / self.scale
+        return scaled.astype(self.choices.precision)
+
+    def targets(self, table: pa.Table, first_row: int) -> Array:
+        """Return the labels."""
+        name = self.choices.target
+        if name not in table.column_names:
+            raise DataError(f"The source has no column {name!r}, the target; it has {_listed(table.column_names)}.")
+        values = _plain(table[name])
+        if values.null_count:
+            row = first_row + 1 + int(np.argmax(pc.is_null(values).to_numpy(zero_copy_only=False)))
+            raise DataError(f"Row {row:,} has no value in the target column {name!r}.")
+        if self.labels == "text":
+            return np.array(pc.cast(values, pa.string()).to_pylist(), dtype=np.str_)
+        whole = _whole(values)
+        if whole is None:
+            raise DataError(f"The target {name!r} held whole numbers so far; rows after {first_row:,} hold others.")
+        return whole
+
+    def ids(self, table: pa.Table) -> list[Any] | None:
+        """Return the ids of rows, or None where the model has none."""
+        name = self.choices.row_id
+        if name is None:
+            return None
+        if name not in table.column_names:
+            raise DataError(f"The source has no column {name!r}, the id of rows; it has {_listed(table.column_names)}.")
+        ids = _plain(table[name])
+        whole = _whole(ids) if ids.null_count == 0 else None
+        return list(pc.cast(ids, pa.string()).to_pylist()) if whole is None else list(whole.tolist())
+
+    def moved(self) -> dict[str, str]:
+        """Return the columns whose recent rows lie far from the first ones, and how far."""
+        if self.weight < 100:
+            return {}
+        mean, square = self.recent
+        spread = np.sqrt(np.maximum(square - mean**2, 0.0)) / self.deviation
+        shift = (mean - self.mean) / self.deviation
+        numbers = self._is_number()
+        found = {}
+        for j, name in enumerate(self.names):
+            if not numbers[j]:
+                continue
+            if abs(shift[j]) > _SHIFTED:
+                found[name] = f"its mean has moved by {shift[j]:+.1f} standard deviations"
+            elif spread[j] > _STRETCHED:
+                found[name] = f"its spread has grown {spread[j]:.1f} times"
+        return found
+
+    def watch(self, scaled: Array) -> None:
+        """Let rows that were learned count for the report on how far the data has moved."""
+        scaled = scaled.astype(np.float64)
+        keep = 0.5 ** (len(scaled) / _HALF_LIFE)
+        weight = keep * self.weight + len(scaled)
+        sums = np.stack([scaled.sum(axis=0), np.square(scaled).sum(axis=0)])
+        self.recent = (keep * self.weight * self.recent + sums) / weight
+        self.weight = weight
+
+    def _encode(self, table: pa.Table, first_row: int) -> Array:
+        """Return encoded rows before scaling."""
+        parts = []
+        for column in self.columns:
+            values = table[column.name]
+            if column.categories is None:
+                parts.append(self._numbers(column, values, first_row)[:, None])
+            else:
+                parts.append(self._codes(column, values, first_row))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def _numbers(self, column: Column, values: Any, first_row: int) -> Array:
+        numbers = _as_numbers(values)
+        if numbers is None:
+            texts = _plain(values).to_pylist()
+            row, text = next((i, text) for i, text in enumerate(texts) if _as_numbers(pa.array([text])) is None)
+            raise DataError(
+                f"Row {first_row + row + 1:,}, column {column.name!r}: {text!r} is not a number. If the column holds "
+                f"categories, train with --categorical {column.name}."
+            )
+        gaps = np.isnan(numbers)
+        if gaps.any():
+            self._refuse_gap(column, first_row + int(np.argmax(gaps)))
+            numbers = np.where(gaps, column.fill, numbers)
+        if np.isinf(numbers).any():
+            raise DataError(
+                f"Row {first_row + int(np.argmax(np.isinf(numbers))) + 1:,}, column {column.name!r}: infinite."
+            )
+        return numbers
+
+    def _codes(self, column: Column, values: Any, first_row: int) -> Array:
+        texts = _as_texts(values)
+        assert column.categories is not None
+        codes = pc.index_in(texts, value_set=pa.array(column.categories, pa.string()))
+        codes = pc.fill_null(codes, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        if texts.null_count:
+            gaps = pc.is_null(texts).to_numpy(zero_copy_only=False)
+            self._refuse_gap(column, first_row + int(np.argmax(gaps)))
+            codes[gaps] = int(column.fill)
+        self.unseen += int((codes < 0).sum())
+        if self.choices.encode == "ordinal":
+            return np.asarray(codes[:, None], dtype=np.float64)
+        hot: Array = np.zeros((len(codes), len(column.categories)))
+        known = np.flatnonzero(codes >= 0)
+        hot[known, codes[known]] = 1.0
+        return hot
+
+    def _refuse_gap(self, column: Column, row: int) -> None:
+        if self.choices.impute == "error":
+            raise DataError(
+                f"Row {row + 1:,} has no value in column {column.name!r}. Leave such rows out, or train with "
+                "--impute median."
+            )
+
+
+def _find(name: str, values: Any, choices: Choices) -> Column:
+    """Find out what a column is."""
+    numbers = None if name in choices.categorical or pa.types.is_dictionary(values.type) else _as_numbers(values)
+    if numbers is None and name in choices.numeric:
+        texts = _plain(values).to_pylist()
+        odd = next(text for text in texts if _as_numbers(pa.array([text])) is None)
+        raise DataError(f"Column {name!r} is said to be numeric and holds {odd!r}.")
+    if numbers is not None:
+        held = numbers[~np.isnan(numbers)]
+        return Column(name, None, float(np.median(held)) if len(held) else 0.0)
+    if pa.types.is_temporal(values.type) or pa.types.is_nested(values.type):
+        raise DataError(
+            f"Column {name!r} holds {values.type}: turn it into numbers, or leave it out with --drop {name}."
+        )
+    texts = _as_texts(values)
+    counts = {
+        item["values"]: item["counts"] for item in pc.value_counts(texts).to_pylist() if item["values"] is not None
+    }
+    if len(counts) > max(_MOST_CATEGORIES, len(texts) // 2) and name not in choices.categorical:
+        raise DataError(
+            f"Column {name!r} holds {len(counts)} different texts in the first {len(texts)} rows: leave it out with "
+            f"--drop {name}, or insist with --categorical {name}."
+        )
+    categories = sorted(counts)
+    return Column(name, categories, float(np.argmax([counts[category] for category in categories])) if counts else 0.0)
+
+
+def _check_names(names: list[str], choices: Choices) -> None:
+    wanted = (choices.target, *([choices.row_id] if choices.row_id else []), *choices.drop, *choices.numeric)
+    for name in (*wanted, *choices.categorical):
+        if name not in names:
+            raise DataError(f"The source has no column {name!r}; it has {_listed(names)}.")
+
+
+def _scale(raw: Array, how: str, numbers: Array) -> tuple[Array, Array]:
+    """Return shift and scale of every encoded column."""
+    if how == "standard":
+        shift, scale = raw.mean(axis=0), raw.std(axis=0)
+    elif how == "minmax":
+        shift = raw.min(axis=0)
+        scale = raw.max(axis=0) - shift
+    else:
+        shift, scale = np.zeros(raw.shape[1]), np.ones(raw.shape[1])
+    usable = numbers & (scale > 1e-12 * np.abs(shift)) & (scale > 0)  # not a column of one value
+    return np.where(numbers, shift, 0.0), np.where(usable, scale, 1.0)
+
+
+def _plain(values: Any) -> Any:
+    """Return values as one array without dictionaries."""
+    if pa.types.is_dictionary(values.type):
+        values = pc.cast(values, values.type.value_type)
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def _as_numbers(values: Any) -> Array | None:
+    """Return values as numbers, NaN where missing, or None if they are not."""
+    plain = _plain(values)
+    if pa.types.is_temporal(plain.type) or pa.types.is_nested(plain.type) or pa.types.is_binary(plain.type):
+        return None
+    try:
+        if pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type):
+            try:
+                plain = pc.cast(plain, pa.float64())
+            except pa.ArrowInvalid:  # perhaps for blanks around a number
+                plain = pc.cast(pc.utf8_trim_whitespace(plain), pa.float64())
+        else:
+            plain = pc.cast(plain, pa.float64(), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    numbers: Array = plain.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _as_texts(values: Any) -> Any:
+    """Return values as texts; a whole number reads the same however it was stored."""
+    plain = _plain(values)
+    if pa.types.is_floating(plain.type) or pa.types.is_decimal(plain.type):
+        whole = _whole(pc.drop_null(plain))
+        if whole is not None:
+            plain = pc.cast(plain, pa.int64(), safe=False)
+    return pc.utf8_trim_whitespace(pc.cast(plain, pa.string()))
+
+
+def _whole(values: Any) -> Array | None:
+    """Return values as whole numbers, or None if they are not."""
+    plain = _plain(values)
+    if pa.types.is_boolean(plain.type) or plain.null_count:
+        return None
+    if pa.types.is_integer(plain.type):
+        return np.asarray(plain.to_numpy(zero_copy_only=False), dtype=np.int64)
+    numbers = _as_numbers(plain)
+    if numbers is None or not np.isfinite(numbers).all() or (np.abs(numbers) > 2**53).any():
+        return None
+    whole = numbers.astype(np.int64)
+    return whole if (whole == numbers).all() else None
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Name a few columns."""
+    names = list(names)
+    shown = ", ".join(map(repr, names[:8]))
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"

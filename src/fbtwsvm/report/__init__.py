@@ -1,0 +1,33 @@
+"""What happened on a stream, to look at: one HTML page or one picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..modelfile.container import replacing
+from ..sources import DataError
+from ..tables import TableModel
+
+
+def write_report(model: TableModel, path: Path) -> None:
+    """Write the report of a model's last stream.
+
+    Parameters
+    ----------
+    model : TableModel
+        A model with a `run`, as ``fbtwsvm stream`` makes it.
+    path : Path
+        ``.html`` for a page, ``.png`` for a picture.
+    """
+    if model.run is None or not model.run.record.snapshots:
+        raise DataError("There is no stream to report on: no row was tested.")
+    try:
+        from .page import page
+        from .picture import draw
+    except ImportError as error:
+        raise DataError("A report needs matplotlib: pip install 'fbtwsvm[plot]'.") from error
+    with replacing(path) as file:
+        if path.suffix == ".png":
+            draw(model, file)
+        else:
+            file.write(page(model).encode())

@@ -1,0 +1,198 @@
+"""The pictures of a report, each drawn into axes of its own (needs matplotlib)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
+
+from ..kernels import Array
+from ..tables import TableModel
+
+_MOST_BANDS = 9  # classes with a band of their own
+_MOST_CELLS = 10  # classes whose confusion matrix shows numbers
+_MOST_TICKS = 16
+_GRID = 160
+_LINE: dict[str, Any] = {"linewidth": 1.6}
+BLUE, ORANGE, GREY, RED = "#2a5d9f", "#d9822b", "#8a8a8a", "#b5322c"
+
+Panel = Callable[[Axes, TableModel], None]
+
+
+def accuracy(ax: Axes, model: TableModel) -> None:
+    """Draw accuracy over time, with the rows at which the error rate rose and the guess "as before"."""
+    record = _record(model)
+    rows = [snapshot.rows for snapshot in record.snapshots]
+    ax.plot(rows, [s.window_accuracy for s in record.snapshots], color=BLUE, label="last rows", **_LINE)
+    ax.plot(rows, [s.accuracy for s in record.snapshots], color=ORANGE, label="all rows so far", **_LINE)
+    before = [s.window_repeated for s in record.snapshots]
+    ax.plot(rows, before, color=GREY, linestyle="--", linewidth=1.2, label="label of the row before")
+    for number, row in enumerate(record.marks):
+        ax.axvline(row, color=RED, linestyle=":", linewidth=1.0, label=None if number else "error rate rose")
+    ax.set_ylabel("accuracy")
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    _against_rows(ax, columns=2)
+
+
+def speed(ax: Axes, model: TableModel) -> None:
+    """Draw rows a second between two points."""
+    snapshots = _record(model).snapshots
+    rows = np.array([0, *(s.rows for s in snapshots)])
+    seconds = np.array([0.0, *(s.seconds for s in snapshots)])
+    ax.plot(rows[1:], np.diff(rows) / np.maximum(np.diff(seconds), 1e-9), color=BLUE, **_LINE)
+    ax.set_ylabel("rows a second")
+    ax.set_ylim(bottom=0)
+    ax.yaxis.set_major_formatter(EngFormatter(sep=""))
+    _against_rows(ax)
+
+
+def memory(ax: Axes, model: TableModel) -> None:
+    """Draw rows kept and rows forgotten."""
+    snapshots = _record(model).snapshots
+    rows = [s.rows for s in snapshots]
+    ax.plot(rows, [s.kept for s in snapshots], color=BLUE, label="kept", **_LINE)
+    ax.plot(rows, [s.forgotten for s in snapshots], color=GREY, label="forgotten", **_LINE)
+    ax.set_yscale("symlog", linthresh=10)
+    ax.set_ylim(bottom=0)
+    ax.set_ylabel("rows")
+    ax.yaxis.set_major_formatter(EngFormatter(sep=""))
+    _against_rows(ax, columns=2)
+
+
+def balance(ax: Axes, model: TableModel) -> None:
+    """Draw the share of each class in the window."""
+    record = _record(model)
+    names = [str(label) for label in record.score.known]
+    snapshots = [snapshot for snapshot in record.snapshots if sum(snapshot.window_classes)]
+    counts = np.zeros((len(snapshots), len(names)))
+    for row, snapshot in zip(counts, snapshots, strict=True):
+        row[: len(snapshot.window_classes)] = snapshot.window_classes
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    order = np.argsort(-shares.sum(axis=0), kind="stable")
+    shown = sorted(order[:_MOST_BANDS].tolist(), key=lambda k: names[k])
+    bands, labels = [shares[:, k] for k in shown], [names[k] for k in shown]
+    if len(order) > _MOST_BANDS:
+        bands.append(shares[:, order[_MOST_BANDS:]].sum(axis=1))
+        labels.append(f"{len(order) - _MOST_BANDS} others")
+    ax.stackplot([s.rows for s in snapshots], bands, labels=labels, colors=_colours(len(bands)), alpha=0.85)
+    ax.set_ylabel("share of the last rows")
+    ax.set_ylim(0, 1)
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0))
+    _against_rows(ax, columns=5)
+
+
+def confusion(ax: Axes, model: TableModel) -> None:
+    """Draw the confusion matrix, each row as shares of its class."""
+    score = _record(model).score
+    labels = sorted(score.known)
+    places = [score.known[label] for label in labels]
+    counts = score.counts[np.ix_(places, places)]
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    step = -(-len(labels) // _MOST_TICKS)
+    ticks = range(0, len(labels), step)
+    names = [str(labels[k]) for k in ticks]
+    ax.set_xticks(ticks, names, rotation=45 if max(map(len, names), default=0) > 4 else 0)
+    ax.set_yticks(ticks, names)
+    if len(labels) <= _MOST_CELLS:
+        for a in range(len(labels)):
+            for b in range(len(labels)):
+                colour = "white" if shares[a, b] > 0.5 else "black"
+                ax.text(b, a, f"{100 * shares[a, b]:.0f}", ha="center", va="center", color=colour, fontsize=8)
+    ax.set(xlabel="answer", ylabel="true class")
+
+
+def regions(ax: Axes, model: TableModel) -> None:
+    """Draw where each class is answered, for two columns of numbers, with rows that are kept."""
+    columns, estimator = model.columns, model.estimator
+    kept, labels = _kept_rows(model)
+    low, high = np.quantile(kept, (0.01, 0.99), axis=0)  # a few rows far away would hide the rest
+    margin = 0.05 * np.where(high > low, high - low, 1.0)
+    axes = [np.linspace(low[j] - margin[j], high[j] + margin[j], _GRID) for j in range(2)]
+    grid = np.column_stack([part.ravel() for part in np.meshgrid(*axes)])
+    classes = estimator.classes_
+    answers = np.searchsorted(classes, estimator.predict(grid.astype(columns.choices.precision)))
+    first, second = (axis * columns.scale[j] + columns.shift[j] for j, axis in enumerate(axes))
+    colours = _colours(len(classes))
+    picture = colours[answers].reshape(_GRID, _GRID, 3)
+    extent = (first[0], first[-1], second[0], second[-1])
+    ax.imshow(0.5 + 0.5 * picture, origin="lower", extent=extent, aspect="auto", interpolation="nearest")
+    points = kept * columns.scale + columns.shift
+    for k in np.unique(labels)[:_MOST_BANDS]:
+        own = labels == k
+        ax.scatter(
+            points[own, 0],
+            points[own, 1],
+            s=7,
+            color=colours[k],
+            edgecolor="white",
+            linewidth=0.3,
+            label=str(classes[k]),
+        )
+    ax.set(xlabel=columns.names[0], ylabel=columns.names[1], xlim=extent[:2], ylim=extent[2:])
+    _legend(ax, 5)
+
+
+def has_regions(model: TableModel) -> bool:
+    """Whether decision regions can be drawn: two columns of numbers, and kept rows to show the place."""
+    two = len(model.columns.names) == 2 and all(c.categories is None for c in model.columns.columns)
+    return two and model.estimator._learner is not None and len(_kept_rows(model)[1]) > 1
+
+
+def _kept_rows(model: TableModel) -> tuple[Array, Array]:
+    """Scaled kept rows and their class indices; none where the model does not keep rows as they came."""
+    leader = model.estimator._learner.leader
+    stores = [store for store in (leader.kept, *leader.pending) if len(store) and store.raw is not None]
+    if not stores:
+        return np.empty((0, 2)), np.empty(0, dtype=np.int64)
+    return (
+        np.concatenate([store.raw for store in stores]).astype(np.float64),
+        np.concatenate([store.labels for store in stores]),
+    )
+
+
+def _record(model: TableModel) -> Any:
+    assert model.run is not None
+    return model.run.record
+
+
+def _colours(count: int) -> Array:
+    from matplotlib import colormaps
+
+    table = colormaps["tab10"] if count <= 10 else colormaps["hsv"].resampled(count + 1)
+    return np.array([table(k)[:3] for k in range(count)])
+
+
+def _against_rows(ax: Axes, columns: int = 0) -> None:
+    """Finish an axis of rows."""
+    ax.set_xlabel("rows")
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.margins(x=0.02)
+    ax.grid(color="0.9")
+    ax.set_axisbelow(True)
+    if columns:
+        _legend(ax, columns)
+
+
+def _legend(ax: Axes, columns: int) -> None:
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, frameon=False, fontsize=9)
+
+
+PANELS: tuple[tuple[str, Panel, str], ...] = (
+    ("Accuracy, tested before learned", accuracy, "Of the last rows and of all; dotted where the error rate rose."),
+    ("Speed", speed, "Rows tested and learned in a second."),
+    ("Memory", memory, "Rows kept as they came, and rows of which only sums are left."),
+    ("Class balance", balance, "Share of each class among the last rows."),
+    ("Confusion", confusion, "Answers for each true class, in % of its rows."),
+    ("Decision regions", regions, "Where each class is answered, and the rows that are kept."),
+)
+
+
+def panels_for(model: TableModel) -> list[tuple[str, Panel, str]]:
+    """Return the pictures that there are for a model."""
+    return [panel for panel in PANELS if panel[1] is not regions or has_regions(model)]

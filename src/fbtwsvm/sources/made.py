@@ -1,0 +1,47 @@
+"""Rows from a generator, as a source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl
+
+import numpy as np
+import pyarrow as pa
+
+from ..generators import GENERATORS, make
+from .base import DataError, Source, numbered_names, one_line, table_of
+
+
+class GeneratedSource(Source):
+    """``generate:NAME?rows=N&option=value...``; options are the parameters of the generator."""
+
+    def __init__(self, address: str) -> None:
+        self.name = address
+        kind, _, query = address.removeprefix("generate:").partition("?")
+        options: dict[str, Any] = {}
+        for name, value in parse_qsl(query, keep_blank_values=True):
+            try:
+                options[name.replace("-", "_")] = float(value) if not value.lstrip("-").isdigit() else int(value)
+            except ValueError as error:
+                raise DataError(f"{address}: {name}={value} is not a number.") from error
+        self.rows = int(options.pop("rows", 100_000))
+        self._done = 0
+        if kind not in GENERATORS:
+            raise DataError(f"{address}: there are the generators {', '.join(GENERATORS)}.")
+        try:
+            self._generator = make(kind, **options)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{address}: {one_line(error)}") from error
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield all rows."""
+        self._done = 0
+        for X, y in self._generator.blocks(self.rows):
+            self._done += len(y)
+            columns = dict(zip(numbered_names(X.shape[1]), np.ascontiguousarray(X.T), strict=True))
+            yield table_of({**columns, "y": y})
+
+    def share_done(self) -> float | None:
+        """Return the share of rows that have been made."""
+        return self._done / self.rows if self.rows else None

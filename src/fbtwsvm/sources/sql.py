@@ -1,0 +1,73 @@
+"""Rows from a database: the result of a query, fetched piece by piece (needs SQLAlchemy)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from .base import DataError, Source, one_line, table_of
+
+_BATCH = 8192  # rows
+
+
+class SqlSource(Source):
+    """The rows of a query: any SQLAlchemy address with ``query=`` or ``table=`` at its end.
+
+    To go on after a restart, rows are counted: the query should have an ORDER BY.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            from sqlalchemy.engine import make_url
+            from sqlalchemy.exc import ArgumentError
+        except ImportError as error:
+            raise DataError("Reading a database needs SQLAlchemy: pip install 'fbtwsvm[sql]'.") from error
+        place, self.query = _split(address)
+        try:
+            self._url = make_url(place)
+        except ArgumentError as error:
+            raise DataError(f"{place} is not an address of a database.") from error
+        if self._url.drivername == "postgresql":  # the driver that the extra installs
+            self._url = self._url.set(drivername="postgresql+psycopg")
+        self.name = f"{self._url.render_as_string(hide_password=True)} {self.query}"
+        file = self._url.database
+        if self._url.get_backend_name() == "sqlite" and file not in (None, "", ":memory:") and not os.path.exists(file):
+            raise FileNotFoundError(f"There is no file {file}.")  # SQLite would make an empty one
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield all rows."""
+        from sqlalchemy import create_engine
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            engine = create_engine(self._url)
+            with engine.connect().execution_options(stream_results=True) as connection:
+                result = connection.exec_driver_sql(self.query)
+                names = list(result.keys())
+                for rows in result.partitions(_BATCH):
+                    yield table_of(dict(zip(names, map(_column, zip(*rows, strict=True)), strict=True)))
+        except (SQLAlchemyError, ImportError) as error:
+            reason = getattr(error, "orig", None) or error
+            raise DataError(f"The database query failed: {one_line(reason)}") from error
+
+
+def _split(address: str) -> tuple[str, str]:
+    """Take the query out of an address; it is everything after ``query=``."""
+    for word, make in (("query=", str), ("table=", 'SELECT * FROM "{}"'.format)):
+        for mark in ("?" + word, "&" + word):
+            before, found, query = address.partition(mark)
+            if found:
+                return before, make(unquote(query))
+    place = address.partition("?")[0].rpartition("@")[2]
+    raise DataError(f"{place}: say what to read, as in sqlite:///file.db?query=SELECT a, b, y FROM rows ORDER BY id")
+
+
+def _column(values: tuple[Any, ...]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # mixed kinds
+        return pa.array([None if value is None else str(value) for value in values])
