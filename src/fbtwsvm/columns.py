@@ -206,9 +206,8 @@ class Columns:
             self._refuse_gap(column, first_row + int(np.argmax(gaps)))
             numbers = np.where(gaps, column.fill, numbers)
         if np.isinf(numbers).any():
-            raise DataError(
-                f"Row {first_row + int(np.argmax(np.isinf(numbers))) + 1:,}, column {column.name!r}: infinite."
-            )
+            row = first_row + int(np.argmax(np.isinf(numbers))) + 1
+            raise DataError(f"Row {row:,}, column {column.name!r}: the number is infinite.")
         return numbers
 
     def _codes(self, column: Column, values: Any, first_row: int) -> Array:

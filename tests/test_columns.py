@@ -1,0 +1,152 @@
+"""Columns: kinds, encodings, gaps, scale and what has moved since the first rows."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fbtwsvm.columns import Choices, Columns
+from fbtwsvm.sources import DataError
+
+TABLE = pa.table(
+    {
+        "size": ["1", " 2", "3.5", "4e0"] * 10,
+        "colour": ["red", "blue", "red", "green"] * 10,
+        "kind": ["a", "b", "a", "b"] * 10,
+        "name": [f"row {i}" for i in range(40)],
+    }
+)
+CHOICES = Choices(target="kind", drop=("name",), precision="float64")
+
+
+def choices(**changes):
+    return Choices(**{**vars(CHOICES), **changes})
+
+
+def test_kinds_are_found_and_encoded():
+    columns = Columns.of(TABLE, CHOICES)
+    assert columns.names == ["size", "colour=blue", "colour=green", "colour=red"]
+    X = columns.rows(TABLE, 0)
+    assert X[:, 0].mean() == pytest.approx(0.0)
+    assert X[:, 0].std() == pytest.approx(1.0)
+    np.testing.assert_array_equal(X[:4, 1:], [[0, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 0]])
+    assert columns.targets(TABLE, 0)[:2].tolist() == ["a", "b"]
+    ordinal = Columns.of(TABLE, choices(encode="ordinal", scale="none")).rows(TABLE, 0)
+    np.testing.assert_array_equal(ordinal[:4], [[1, 2], [2, 0], [3.5, 2], [4, 1]])
+    ranged = Columns.of(TABLE, choices(scale="minmax")).rows(TABLE, 0)
+    assert (ranged.min(), ranged.max()) == (0.0, 1.0)
+
+
+def test_values_never_seen_before():
+    new = pa.table({"size": [1.0], "colour": ["violet"]})
+    columns = Columns.of(TABLE, CHOICES)
+    assert columns.rows(new, 0)[0, 1:].tolist() == [0.0, 0.0, 0.0]
+    assert columns.unseen == 1
+    ordinal = Columns.of(TABLE, choices(encode="ordinal", scale="none"))
+    assert ordinal.rows(new, 0)[0].tolist() == [1.0, -1.0]
+
+
+def test_gaps_are_an_error_that_names_row_and_column():
+    gap = pa.table({"size": ["1", None], "colour": ["red", "red"]})
+    with pytest.raises(DataError, match=r"Row 102 has no value in column 'size'.*--impute median"):
+        Columns.of(TABLE, CHOICES).rows(gap, 100)
+    other = pa.table({"size": ["1", "2"], "colour": ["red", None]})
+    with pytest.raises(DataError, match="Row 2 has no value in column 'colour'"):
+        Columns.of(TABLE, CHOICES).rows(other, 0)
+
+
+def test_gaps_are_filled_with_the_median_or_the_most_frequent():
+    columns = Columns.of(TABLE, choices(impute="median", scale="none"))
+    gap = pa.table({"size": [None, "nan"], "colour": ["red", None]})
+    np.testing.assert_array_equal(columns.rows(gap, 0), [[2.75, 0, 0, 1], [2.75, 0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        pa.array([1, 2, None]), pa.array([1.0, 2.0, None]), pa.array(["1", "2", None]),
+        pa.array(["1", "2", None]).dictionary_encode(), pa.array(["1 ", " 2", None]),
+    ],
+)  # fmt: skip
+def test_whole_numbers_are_the_same_category_however_stored(held):
+    first = pa.table({"code": [1, 2, 1, 2], "y": [0, 1, 0, 1]})
+    columns = Columns.of(first, Choices("y", categorical=("code",), impute="median"))
+    np.testing.assert_array_equal(columns.rows(pa.table({"code": held}), 0)[:2], [[1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("labels", "wanted"),
+    [
+        (pa.array([1, 0]), [1, 0]), (pa.array(["1", "0"]), [1, 0]), (pa.array([1.0, 0.0]), [1, 0]),
+        (pa.array(["x", "1"]), ["x", "1"]), (pa.array([True, False]), ["true", "false"]),
+        (pa.array([0.5, 1.0]), ["0.5", "1"]),
+    ],
+)  # fmt: skip
+def test_labels_are_whole_numbers_or_texts(labels, wanted):
+    table = pa.table({"x": [0.0, 1.0], "y": labels})
+    assert Columns.of(table, Choices("y")).targets(table, 0).tolist() == wanted
+
+
+def test_what_is_wrong_is_named():
+    columns = Columns.of(TABLE, CHOICES)
+    with pytest.raises(DataError, match=r"Row 12, column 'size': 'huge' is not a number.*--categorical size"):
+        columns.rows(pa.table({"size": ["1", "huge"], "colour": ["red", "red"]}), 10)
+    with pytest.raises(DataError, match="Row 1, column 'size': the number is infinite"):
+        columns.rows(pa.table({"size": ["inf"], "colour": ["red"]}), 0)
+    with pytest.raises(DataError, match="no column 'colour', which the model was trained with; it has 'size'"):
+        columns.rows(pa.table({"size": ["1"]}), 0)
+    with pytest.raises(DataError, match="no column 'kind', the target"):
+        columns.targets(pa.table({"size": ["1"]}), 0)
+    with pytest.raises(DataError, match="Row 8 has no value in the target"):
+        columns.targets(pa.table({"kind": ["a", None]}), 6)
+    long = pa.concat_tables([TABLE, TABLE.set_column(3, "name", pa.array([f"n{i}" for i in range(40)]))])
+    for wrong, message in (
+        ({"target": "zz"}, "no column 'zz'; it has 'size'"),
+        ({"drop": ("zz",)}, "no column 'zz'"),
+        ({"numeric": ("colour",)}, "said to be numeric and holds 'red'"),
+        ({"drop": ()}, "--drop name"),
+        ({"drop": ("name", "size", "colour")}, "no column to learn from"),
+    ):
+        with pytest.raises(DataError, match=message):
+            Columns.of(long, choices(**wrong))
+    whole = Columns.of(pa.table({"x": [0, 1], "y": [0, 1]}), Choices("y"))
+    with pytest.raises(DataError, match="whole numbers so far"):
+        whole.targets(pa.table({"y": ["a"]}), 5)
+    dates = pa.table({"when": pa.array([0, 1], pa.timestamp("s")), "y": [0, 1]})
+    with pytest.raises(DataError, match=r"timestamp.*--drop when"):
+        Columns.of(dates, Choices("y"))
+
+
+def test_what_has_moved_is_reported():
+    random = np.random.default_rng(0)
+    columns = Columns.of(
+        pa.table({"a": random.normal(size=500), "b": random.normal(size=500), "y": [0, 1] * 250}), Choices("y")
+    )
+    columns.watch(random.normal(size=(20_000, 2)))
+    assert columns.moved() == {}
+    columns.watch(random.normal([2.0, 0.0], [1.0, 3.0], size=(20_000, 2)))
+    moved = columns.moved()
+    assert set(moved) == {"a", "b"}
+    assert moved["a"].startswith("its mean has moved by +")
+    assert "spread has grown" in moved["b"]
+
+
+def test_a_column_of_one_value_is_left_unscaled():
+    table = pa.table({"a": [5.0, 5.0, 5.0], "b": [0.0, 1.0, 2.0], "y": [0, 1, 0]})
+    columns = Columns.of(table, Choices("y"))
+    assert columns.rows(table, 0)[:, 0].tolist() == [0.0, 0.0, 0.0]
+    assert columns.scale[0] == 1.0
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1e6, 1e6), st.sampled_from(["u", "v", "w"])), min_size=4, max_size=40),
+    st.integers(1, 39),
+)
+def test_encoding_does_not_depend_on_how_rows_are_cut(rows, cut):
+    numbers, words = map(list, zip(*rows, strict=True))
+    table = pa.table({"n": numbers, "w": words, "y": [i % 2 for i in range(len(rows))]})
+    columns = Columns.of(table, Choices("y", precision="float64", categorical=("w",)))
+    whole = columns.rows(table, 0)
+    parts = [columns.rows(part, 0) for part in (table.slice(0, cut), table.slice(cut)) if part.num_rows]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)

@@ -1,0 +1,274 @@
+"""Sources: every one yields the same rows and so the same model, in constant memory, and says what is wrong."""
+
+import gzip
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as papq
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+from fbtwsvm import FBTWSVM
+from fbtwsvm.columns import Choices
+from fbtwsvm.generators import make
+from fbtwsvm.sources import DataError, in_chunks, open_source
+from fbtwsvm.tables import TableModel
+
+ROWS = 1300
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Return rows and labels that every format can hold to the last bit."""
+    X, y = make("sea", seed=7).rows(ROWS)
+    X[3, 1] = 0.0
+    return X, y
+
+
+def table(rows):
+    X, y = rows
+    return pa.table({**{f"x{j}": X[:, j] for j in range(3)}, "y": y})
+
+
+def csv_text(rows, delimiter=","):
+    X, y = rows
+    lines = [delimiter.join(["x0", "x1", "x2", "y"])]
+    lines += [delimiter.join([*map(repr, row.tolist()), str(label)]) for row, label in zip(X, y, strict=True)]
+    return "\n".join(lines) + "\n"
+
+
+def write(kind, rows, folder):
+    """Write rows in one of the formats; returns the address."""
+    X, y = rows
+    path = folder / f"rows.{kind}"
+    if kind in ("csv", "csv.gz", "csv.zst", "tsv"):
+        text = csv_text(rows, "\t" if kind == "tsv" else ",").encode()
+        if kind == "csv.gz":
+            text = gzip.compress(text)
+        elif kind == "csv.zst":
+            with pa.CompressedOutputStream(str(path), "zstd") as sink:
+                sink.write(text)
+            return str(path)
+        path.write_bytes(text)
+    elif kind == "parquet":
+        papq.write_table(table(rows), path, row_group_size=300)
+    elif kind == "arrow":
+        with pa.ipc.new_file(path, table(rows).schema) as sink:
+            sink.write_table(table(rows), max_chunksize=170)
+    elif kind == "ipc":
+        with pa.ipc.new_stream(path, table(rows).schema) as sink:
+            sink.write_table(table(rows), max_chunksize=170)
+    elif kind == "libsvm":
+        dump_svmlight_file(X, y, str(path), zero_based=False)
+    elif kind == "arff":
+        head = "% made by a test\n@RELATION sea\n" + "".join(f"@ATTRIBUTE x{j} REAL\n" for j in range(3))
+        body = "\n".join(csv_text(rows).splitlines()[1:])
+        path.write_text(f"{head}@attribute 'y' {{-1,1}}\n\n@data\n% first rows\n{body}\n")
+    elif kind == "npy":
+        np.save(path, np.column_stack([X, y]))
+    elif kind == "npz":
+        np.savez_compressed(path, X=X, y=y)
+    elif kind == "part.npz":
+        np.savez(path, X_train=X, y_train=y, X_test=X[:0], y_test=y[:0])
+        return f"{path}:train"
+    elif kind == "db":
+        with closing(sqlite3.connect(path)) as base:
+            base.execute("CREATE TABLE seen (number INTEGER PRIMARY KEY, x0 REAL, x1 REAL, x2 REAL, y INTEGER)")
+            base.executemany("INSERT INTO seen (x0, x1, x2, y) VALUES (?, ?, ?, ?)", table_rows(rows))
+            base.commit()
+        return f"sqlite:///{path}?query=SELECT x0, x1, x2, y FROM seen ORDER BY number"
+    return str(path)
+
+
+def table_rows(rows):
+    return [[*row.tolist(), int(label)] for row, label in zip(*rows, strict=True)]
+
+
+def learned(address, target="y", drop=(), chunk=97, **options):
+    """Learn a source in chunks."""
+    estimator = FBTWSVM(n_components=40, warm_up=200, random_state=0)
+    model = None
+    for part in in_chunks(open_source(address, **options).tables(), chunk, first=200):
+        model = model or TableModel.begin(part, Choices(target=target, drop=drop, precision="float64"), estimator)
+        model.learn(part)
+    return model
+
+
+@pytest.fixture(scope="module")
+def reference(rows, tmp_path_factory):
+    """Return the model of the Parquet file."""
+    return learned(write("parquet", rows, tmp_path_factory.mktemp("reference")))
+
+
+KINDS = ["csv", "csv.gz", "csv.zst", "tsv", "arrow", "ipc", "libsvm", "arff", "npy", "npz", "part.npz", "db"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_source_yields_the_same_rows_and_the_same_model(kind, rows, reference, tmp_path):
+    address = write(kind, rows, tmp_path)
+    target = "x3" if kind == "npy" else "y"
+    if kind == "libsvm":
+        # dump_svmlight_file writes 16 digits: then the rows are equal to that
+        parts = list(open_source(address).tables())
+        for j in range(3):
+            found = np.concatenate([part[f"x{j}"].to_numpy() for part in parts])
+            np.testing.assert_allclose(found, rows[0][:, j], rtol=1e-14)
+    model = learned(address, target)
+    assert model.rows == ROWS
+    assert model.columns.names == ["x0", "x1", "x2"]
+    close = {"rtol": 1e-4, "atol": 1e-6} if kind == "libsvm" else {"rtol": 0, "atol": 0}
+    np.testing.assert_allclose(model.estimator.planes_, reference.estimator.planes_, **close)
+    np.testing.assert_array_equal(model.estimator.classes_, reference.estimator.classes_)
+
+
+def test_standard_input(rows, reference, tmp_path):
+    code = (
+        "import sys; from test_sources import learned; m = learned('-'); "
+        "import numpy as np; np.save(sys.argv[1], m.estimator.planes_)"
+    )
+    for text in (csv_text(rows).encode(), gzip.compress(csv_text(rows).encode())):
+        environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
+        arguments = [sys.executable, "-c", code, str(tmp_path / "planes.npy")]
+        subprocess.run(arguments, input=text, check=True, env=environment)
+        np.testing.assert_array_equal(np.load(tmp_path / "planes.npy"), reference.estimator.planes_)
+
+
+def test_a_generator_is_a_source(rows):
+    found = pa.concat_tables(open_source(f"generate:sea?rows={ROWS}&seed=7").tables())
+    X = rows[0].copy()
+    X[3, 1] = found["x1"][3].as_py()
+    np.testing.assert_array_equal(found.select(["x0", "x1", "x2"]).to_pandas().to_numpy(), X)
+
+
+@pytest.mark.parametrize("size", [1, 7, 400, 10_000])
+@pytest.mark.parametrize("first", [None, 50])
+def test_chunks_are_cut_by_count(size, first, rows):
+    pieces = [table(rows).slice(0, 13), table(rows).slice(13, 900), table(rows).slice(913)]
+    chunks = list(in_chunks(iter(pieces), size, first))
+    sizes = [chunk.num_rows for chunk in chunks]
+    assert pa.concat_tables(chunks).equals(table(rows))
+    assert sizes[0] == min(first or size, ROWS)
+    assert set(sizes[1:-1]) <= {size}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz", "db"])
+@pytest.mark.parametrize("place", [0, 1, 299, 300, 1299, ROWS])
+def test_going_on_after_a_place(kind, place, rows, tmp_path):
+    source = open_source(write(kind, rows, tmp_path))
+    left = [part for part in source.tables_after(str(place)) if part.num_rows]
+    assert sum(part.num_rows for part in left) == ROWS - place
+    if left:
+        assert float(left[0]["x0"][0].as_py()) == rows[0][place, 0]
+
+
+def test_a_source_that_became_shorter_is_another_one(rows, tmp_path):
+    source = open_source(write("csv", rows, tmp_path))
+    with pytest.raises(DataError, match="not the same source"):
+        list(source.tables_after(str(ROWS + 5)))
+
+
+def test_text_with_quotes_semicolons_and_line_ends(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_bytes(b'\xef\xbb\xbfname;"size";kind\r\n"a ""b""\nc;";1.5;x\r\n;2;"y"\r\n')
+    found = pa.concat_tables(open_source(str(path)).tables()).to_pydict()
+    assert found == {"name": ['a "b"\nc;', None], "size": ["1.5", "2"], "kind": ["x", "y"]}
+
+
+def test_without_a_header(tmp_path):
+    path = tmp_path / "plain.csv"
+    path.write_text("1,2,a\n3,4,b\n")
+    found = pa.concat_tables(open_source(str(path), header=False).tables())
+    assert found.to_pydict() == {"x0": ["1", "3"], "x1": ["2", "4"], "x2": ["a", "b"]}
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    """A file of many times the size of a piece is read without ever holding much of it."""
+    path = tmp_path / "long.csv"
+    X, y = make("sea").rows(65_536)
+    block = csv_text((X, y)).encode()
+    with open(path, "wb") as file:
+        file.write(block)
+        for _ in range(9):
+            file.write(block.split(b"\n", 1)[1])
+    start = pa.total_allocated_bytes()
+    most = max(pa.total_allocated_bytes() - start for _ in in_chunks(open_source(str(path)).tables(), 1000))
+    assert path.stat().st_size > 30 * 2**20
+    assert most < 8 * 2**20
+
+
+PACKED = gzip.compress(b"a,y\n" + np.random.default_rng(0).bytes(5000).hex().encode() + b",1\n")
+BAD = [
+    ("short.csv", b"a,b,y\n1,2,0\n3,4\n5,6,1\n", "row 2.*Expected 3 columns, got 2"),
+    ("numbers.csv", b"1,2,3\n4,5,6\n", "Add --no-header"),
+    ("empty.csv", b"", "is empty"),
+    ("twice.csv", b"a,a,y\n1,2,3\n", "'a' occurs more than once"),
+    ("latin.csv", b"a,y\n\xe9,1\n", "UTF8|UTF-8"),
+    ("binary.csv", b"\x00\xff\xfe\x01\n", "UTF-8"),
+    (
+        "open.csv.gz",
+        PACKED[:-900],
+        "compressed, and damaged",
+    ),
+    ("bad.libsvm", b"1 1:0.5\n0 one:2\n", "rows 1 to 2"),
+    ("bad.parquet", b"PAR1 and nothing more", "cannot be read as Parquet"),
+    ("bad.arrow", b"ARROW1 nonsense", "cannot be read as Arrow"),
+    ("bad.npz", b"PK nonsense", "cannot be read"),
+    ("bad.npy", b"\x93NUMPY nonsense", "cannot be read"),
+    ("sparse.arff", b"@relation a\n@attribute x real\n@data\n{0 1}\n", "sparse ARFF"),
+    ("none.arff", b"@relation a\n", "no @data"),
+    ("rows.xyz", b"", "does not tell the format"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), BAD, ids=[bad[0] for bad in BAD])
+def test_what_cannot_be_read_is_named(name, content, message, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        list(open_source(str(path)).tables())
+
+
+def test_objects_in_numpy_files_are_not_read(tmp_path):
+    path = tmp_path / "objects.npz"
+    np.savez(path, X=np.array([[1, None]], dtype=object), y=np.array([1]))
+    with pytest.raises(DataError, match="Python objects"):
+        list(open_source(str(path)).tables())
+    np.savez(path, A=np.zeros((2, 2)), X_train=np.zeros((2, 2)))
+    with pytest.raises(DataError, match=r"Name a part, as in .*:train"):
+        list(open_source(str(path)).tables())
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "message"),
+    [
+        ("nowhere.csv", FileNotFoundError, "no file nowhere.csv"),
+        (".", DataError, "folder"),
+        ("sqlite:///nowhere.db?query=SELECT 1", FileNotFoundError, "nowhere.db"),
+        ("sqlite:///nowhere.db", DataError, "say what to read"),
+        ("redis://localhost/0", DataError, "Name the stream"),
+        ("generate:moons", DataError, "there are the generators"),
+        ("generate:sea?colour=red", DataError, "not a number"),
+        ("generate:sea?centroids=3", DataError, "centroids"),
+    ],
+)
+def test_addresses_that_lead_nowhere(address, error, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=message):
+        list(open_source(address, form="csv" if address == "." else None).tables())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_wrong_query_is_explained(rows, tmp_path):
+    address = write("db", rows, tmp_path)
+    with pytest.raises(DataError, match="no such column: z"):
+        list(open_source(address.replace("x0,", "z,")).tables())
+
+
+def test_passwords_stay_out_of_names():
+    assert "secret" not in open_source("postgresql://me:secret@localhost/base?query=SELECT 1").name
+    assert "secret" not in open_source("redis://:secret@localhost/0?stream=rows").name
