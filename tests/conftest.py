@@ -36,3 +36,25 @@ def blobs():
     y = np.repeat(["ant", "bee", "cat"], (60, 45, 30))
     order = random.permutation(len(X))
     return X[order], y[order]
+
+
+def _address(variable):
+    """Return the address of a server, or skip; where servers are required, fail."""
+    address = os.environ.get(variable)
+    if not address:
+        if os.environ.get("FBTWSVM_REQUIRE_SERVERS"):
+            pytest.fail(f"{variable} is not set, and FBTWSVM_REQUIRE_SERVERS says that these tests must run")
+        pytest.skip(f"{variable} is not set: start the servers with .ci/servers start")
+    return address
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """Address of a running PostgreSQL server."""
+    return _address("FBTWSVM_TEST_POSTGRES")
+
+
+@pytest.fixture(scope="session")
+def redis_server():
+    """Address of a running Redis server."""
+    return _address("FBTWSVM_TEST_REDIS")

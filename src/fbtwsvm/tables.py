@@ -100,11 +100,11 @@ class TableModel:
     def merge(self, other: TableModel) -> None:
         """Add what another model has learned from other rows with the same columns, scale and map."""
         mine, theirs = self.columns, other.columns
-        if mine.choices != theirs.choices or mine.columns != theirs.columns or mine.labels != theirs.labels:
+        if mine.choices != theirs.choices or mine.names != theirs.names or mine.labels != theirs.labels:
             raise DataError("The models read other columns, or encode them otherwise, so they cannot be merged.")
-        if (mine.shift != theirs.shift).any() or (mine.scale != theirs.scale).any():
+        if mine.columns != theirs.columns or (mine.shift != theirs.shift).any() or (mine.scale != theirs.scale).any():
             raise DataError(
-                "The models scale their columns by other numbers, found in their own first rows. Train the second with "
+                "The models scale and fill columns by other numbers, from their own first rows. Train the second with "
                 "--like FIRST.fbt, which takes columns, scale and map from the first."
             )
         self.estimator.merge(other.estimator)

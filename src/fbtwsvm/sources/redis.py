@@ -51,7 +51,7 @@ class RedisSource(Source):
         try:
             with redis.Redis.from_url(self._address, decode_responses=True) as server:
                 while waited <= 1000 * self.idle:
-                    block = min(_PATIENCE, max(1, int(1000 * self.idle - waited)))
+                    block = int(min(_PATIENCE, max(1.0, 1000 * self.idle - waited)))
                     found: Any = server.xread({self.stream: place}, count=_BATCH, block=block)
                     if not found:
                         waited += block

@@ -40,13 +40,13 @@ class SqlSource(Source):
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
-        from sqlalchemy import create_engine
+        from sqlalchemy import create_engine, text
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
             engine = create_engine(self._url)
             with engine.connect().execution_options(stream_results=True) as connection:
-                result = connection.exec_driver_sql(self.query)
+                result = connection.execute(text(self.query.replace(":", "\\:")))  # a colon is no parameter here
                 names = list(result.keys())
                 for rows in result.partitions(_BATCH):
                     yield table_of(dict(zip(names, map(_column, zip(*rows, strict=True)), strict=True)))

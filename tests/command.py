@@ -1,0 +1,54 @@
+"""Helpers for tests of the command: run it as a user does, and compare two models in every number."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+COMMAND = str(Path(sys.executable).with_name("fbtwsvm"))
+TIMES = {"seconds", "rows_per_second", "bytes"}  # what two equal runs do not have in common
+LINEAGE = {"lineage"}
+
+
+def fbtwsvm(*arguments, status=0, **options):
+    """Run the command; returns what it printed, on the error stream if it was to fail."""
+    done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == status, f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stderr if status else done.stdout
+
+
+def fbtwsvm_json(*arguments, **options):
+    """Run the command with --json."""
+    return json.loads(fbtwsvm(*arguments, "--json", **options))
+
+
+def assert_equal(one, other, place="model"):
+    """Compare two things with everything in them, bit for bit."""
+    assert type(one) is type(other), place
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype, place
+        assert one.shape == other.shape, place
+        if one.dtype == object:
+            assert one.tolist() == other.tolist(), place
+        else:
+            assert one.tobytes() == other.tobytes(), place
+    elif sp.issparse(one):
+        assert_equal(one.toarray(), other.toarray(), place)
+    elif isinstance(one, dict):
+        assert list(one) == list(other), place
+        for key in one:
+            if key not in TIMES | LINEAGE:
+                assert_equal(one[key], other[key], f"{place}.{key}")
+    elif isinstance(one, (list, tuple)):
+        assert len(one) == len(other), place
+        for number, pair in enumerate(zip(one, other, strict=True)):
+            assert_equal(*pair, f"{place}[{number}]")
+    elif isinstance(one, float):
+        assert one == other or (np.isnan(one) and np.isnan(other)), place
+    elif hasattr(one, "__dict__") and not isinstance(one, (type, np.dtype)) and not callable(one):
+        assert_equal(vars(one), vars(other), place)
+    else:
+        assert one == other, place

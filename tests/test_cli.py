@@ -1,0 +1,325 @@
+"""The command, as a user runs it: every verb on real files, in a process of its own."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pytest
+from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, f1_score
+
+import fbtwsvm as package
+from command import COMMAND, assert_equal, fbtwsvm, fbtwsvm_json
+from fbtwsvm import FBTWSVM
+from fbtwsvm.cli import app
+from fbtwsvm.generators import make
+
+QUICK = ("--n-components", 40, "--warm-up", 200, "--gamma", "scale")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Return a folder with rows: numbers, categories, ids and a label in words."""
+    folder = tmp_path_factory.mktemp("data")
+    random = np.random.default_rng(0)
+    n = 1500
+    size, colour = random.normal(size=n), random.choice(["red", "green", "blue"], size=n)
+    kind = np.where(size + (colour == "red") + 0.3 * random.normal(size=n) > 0.5, "yes", "no")
+    table = pa.table(
+        {"id": np.arange(n), "size": 10 * size, "colour": colour, "weight": random.normal(size=n), "kind": kind}
+    )
+    for name, part in (("train", slice(0, 1000)), ("more", slice(1000, 1250)), ("test", slice(1250, n))):
+        pacsv.write_csv(table.slice(part.start, part.stop - part.start), folder / f"{name}.csv")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    """Return a model of the training rows, learned in chunks, with ids."""
+    path = data / "model.fbt"
+    fbtwsvm("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", path, "--chunk", 100, *QUICK)
+    return path
+
+
+def rows(path):
+    return pacsv.read_csv(path).to_pydict()
+
+
+def test_train_at_once_equals_python(data, tmp_path):
+    plain = ("-t", "kind", "--drop", "id", "--gamma", "scale")
+    told = fbtwsvm_json("train", data / "train.csv", "-o", tmp_path / "m.fbt", *plain)
+    assert (told["rows"], told["classes"], told["columns"]) == (1000, ["no", "yes"], 3)
+    loaded = package.load(tmp_path / "m.fbt")
+    held = rows(data / "train.csv")
+    numbers = np.column_stack([held["size"], held["weight"]])
+    numbers = (numbers - numbers.mean(axis=0)) / numbers.std(axis=0)
+    colours = np.array(held["colour"])[:, None] == np.array(["blue", "green", "red"])
+    X = np.column_stack([numbers[:, 0], colours, numbers[:, 1]]).astype(np.float32)
+    python = FBTWSVM(gamma="scale", random_state=0).fit(X, held["kind"])
+    np.testing.assert_allclose(loaded.estimator.decision_function(X), python.decision_function(X), rtol=1e-3, atol=1e-3)
+
+
+def test_config_file_and_options_over_it(data, tmp_path):
+    config = tmp_path / "c.toml"
+    config.write_text('[model]\ngamma = 0.3\nC = [1.0, 2.0]\nmemory = 50\n[columns]\ntarget = "kind"\ndrop = ["id"]\n')
+    fbtwsvm("train", data / "train.csv", "--config", config, "--memory", "none", "-o", tmp_path / "m.fbt")
+    estimator = package.load(tmp_path / "m.fbt").estimator
+    assert (estimator.gamma, estimator.C, estimator.memory) == (0.3, (1.0, 2.0), None)
+
+
+def test_every_parameter_is_an_option():
+    text = fbtwsvm("train", "--help", env={**os.environ, "COLUMNS": "200"})
+    for name in FBTWSVM().get_params():
+        assert f"--{name.replace('_', '-')} " in text
+    assert "Example: fbtwsvm train" in text
+
+
+@pytest.mark.parametrize("verb", [verb.__name__ for verb, _ in app._VERBS])
+def test_every_verb_explains_itself(verb):
+    text = " ".join(fbtwsvm(verb, "--help").split())
+    assert f"Example: fbtwsvm {verb} " in text
+
+
+def test_update_in_place_and_elsewhere(data, model, tmp_path):
+    here = tmp_path / "m.fbt"
+    here.write_bytes(model.read_bytes())
+    fbtwsvm("update", here, data / "more.csv", "-o", tmp_path / "other.fbt")
+    assert here.read_bytes() == model.read_bytes()
+    assert fbtwsvm_json("update", here, data / "more.csv")["rows"] == 1250
+    assert_equal(package.load(here), package.load(tmp_path / "other.fbt"))
+
+
+def test_unlearn_by_id(data, model, tmp_path):
+    here = tmp_path / "m.fbt"
+    here.write_bytes(model.read_bytes())
+    fbtwsvm("update", here, data / "more.csv")
+    told = fbtwsvm_json("unlearn", here, data / "more.csv")
+    assert told["rows"] == 1000
+    learner = package.load(here).estimator._learner
+    assert learner.members[0].known_ids() == set(range(1000))
+    assert "never learned" in fbtwsvm("unlearn", here, data / "more.csv", status=1)
+
+
+def test_merge_models_of_two_parts(data, tmp_path):
+    first, second, both = (tmp_path / f"{name}.fbt" for name in ("first", "second", "both"))
+    fourier = ("--feature-map", "fourier", "--gamma", "0.2", "--warm-up", 100, "--n-components", 40)
+    fbtwsvm("train", data / "train.csv", "-t", "kind", "--drop", "id", "-o", first, "--chunk", 100, *fourier)
+    fbtwsvm("train", data / "more.csv", "--like", first, "-o", second)
+    assert fbtwsvm_json("merge", first, second, "-o", both)["rows"] == 1250
+    assert fbtwsvm_json("evaluate", both, data / "test.csv")["accuracy"] > 0.8
+    fbtwsvm("train", data / "more.csv", "-t", "kind", "--drop", "id", "-o", second, "--chunk", 100, *fourier)
+    assert "--like" in fbtwsvm("merge", first, second, "-o", both, status=1)
+
+
+def test_predict_and_evaluate(data, model, tmp_path):
+    out = tmp_path / "out.csv"
+    fbtwsvm("predict", model, data / "test.csv", "-o", out, "--proba")
+    answers, truth = rows(out), rows(data / "test.csv")
+    assert list(answers) == ["id", "prediction", "probability_no", "probability_yes"]
+    assert answers["id"] == truth["id"]
+    assert (
+        fbtwsvm("predict", model, data / "test.csv").splitlines()[1] == f'{truth["id"][0]},"{answers["prediction"][0]}"'
+    )
+    told = fbtwsvm_json("evaluate", model, data / "test.csv")
+    right, given = truth["kind"], answers["prediction"]
+    assert told["accuracy"] == pytest.approx(np.mean(np.array(right) == given))
+    assert told["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(right, given))
+    assert told["kappa"] == pytest.approx(cohen_kappa_score(right, given))
+    assert told["classes"]["yes"]["f1"] == pytest.approx(f1_score(right, given, pos_label="yes"))
+    assert np.sum(told["confusion"]) == len(right)
+    shown = fbtwsvm("evaluate", model, data / "test.csv")
+    assert "Confusion" in shown
+    assert "balanced accuracy" in shown
+
+
+def test_predict_answers_before_its_input_ends(data, model):
+    """Rows come out while the pipe that they come in by is still open."""
+    lines = (data / "test.csv").read_bytes().splitlines(keepends=True)
+    with subprocess.Popen([COMMAND, "predict", model, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(b"".join(lines[:11]))
+        process.stdin.flush()
+        first = [process.stdout.readline() for _ in range(11)]
+        assert first[0] == b'"id","prediction"\n'
+        assert len(first[10].split(b",")) == 2
+        rest, _ = process.communicate(b"".join(lines[11:]))
+    assert len(rest.splitlines()) == len(lines) - 11
+    assert process.returncode == 0
+
+
+def test_info(model):
+    told = fbtwsvm_json("info", model)
+    assert told["knows"] == {"rows": 1000, "classes": ["no", "yes"]}
+    assert told["columns"]["names"] == ["size", "colour", "weight"]
+    assert told["keeps"]["support"] > 0
+    shown = fbtwsvm("info", model)
+    assert "colour (3 categories)" in shown
+    assert "1,000" in shown
+
+
+def test_models_saved_from_python_work_too(tmp_path):
+    X, y = make("sea", seed=1).rows(600)
+    package.save(FBTWSVM(gamma="scale").fit(X, y), tmp_path / "m.fbt")
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    assert fbtwsvm_json("evaluate", tmp_path / "m.fbt", tmp_path / "rows.npz")["accuracy"] > 0.85
+    assert fbtwsvm_json("update", tmp_path / "m.fbt", tmp_path / "rows.npz")["rows"] == 1200
+
+
+def test_generate_writes_what_the_generator_makes(tmp_path):
+    X, y = make("rbf", seed=3, features=2, classes=3, drift_every=500).rows(2000)
+    options = ("rbf", "-n", 2000, "--seed", 3, "--features", 2, "--classes", 3, "--drift-every", 500)
+    for suffix in ("csv", "parquet", "npz"):
+        fbtwsvm("generate", *options, "-o", tmp_path / f"rows.{suffix}")
+    held = rows(tmp_path / "rows.csv")
+    np.testing.assert_array_equal(np.column_stack([held["x0"], held["x1"]]), X)
+    np.testing.assert_array_equal(held["y"], y)
+    with np.load(tmp_path / "rows.npz") as stored:
+        np.testing.assert_array_equal(stored["X"], X)
+    assert pa.parquet.read_table(tmp_path / "rows.parquet").to_pydict() == held
+    assert fbtwsvm("generate", *options) == (tmp_path / "rows.csv").read_text()
+    assert "no option --depth" in fbtwsvm("generate", "sea", "--depth", 3, status=2)
+
+
+def test_stream_tests_then_learns_and_goes_on(tmp_path):
+    path, model = tmp_path / "sea.csv", tmp_path / "m.fbt"
+    fbtwsvm("generate", "sea", "-n", 3000, "--drift-every", 1500, "-o", path)
+    told = fbtwsvm_json("stream", path, "-t", "y", "--model", model, *QUICK)
+    assert told["rows"] == 3000
+    assert told["tested"] == 2800
+    assert 0.8 < told["accuracy"] < 0.95
+    assert told["label_before"] < 0.6
+    again = fbtwsvm_json("stream", path, "-t", "y", "--model", model)
+    assert (again["rows"], again["new_rows"]) == (3000, 0)
+    lines = path.read_text().splitlines(keepends=True)
+    with open(path, "a") as file:
+        file.writelines(lines[1:201])
+    grown = fbtwsvm_json("stream", path, "-t", "y", "--model", model)
+    assert (grown["rows"], grown["new_rows"]) == (3200, 200)
+    whole = fbtwsvm_json("stream", path, "-t", "y", "--model", model, "--from-start")
+    assert whole["new_rows"] == 3200
+
+
+def test_an_interrupt_saves_what_was_learned(tmp_path):
+    """Ctrl-C ends a run between two chunks, with its model and its report, and it can go on."""
+    model, source = tmp_path / "m.fbt", "generate:sea?rows=400000"
+    command = [COMMAND, "stream", source, "-t", "y", "--model", model, "--report", tmp_path / "r.png", "--json"]
+    command += [*map(str, QUICK), "--checkpoint", "1000"]
+    with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while not model.exists():
+            time.sleep(0.05)
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    told = json.loads(out)
+    assert told["interrupted"]
+    assert 1000 <= told["rows"] < 400_000
+    loaded = package.load(model)
+    assert loaded.rows == told["rows"] == int(loaded.estimator._learner.leader.moments.counts.sum())
+    assert (tmp_path / "r.png").stat().st_size > 1000
+
+
+# What goes wrong is said in one line, with the right status, and nothing is changed.
+
+
+@pytest.fixture
+def here(capsys, monkeypatch, tmp_path):
+    """Return a function that runs the command in this process: (status, its error line)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("warnings.showwarning", lambda *args, **kwargs: None)
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            app.run(list(map(str, arguments)))
+        return ended.value.code, capsys.readouterr().err
+
+    return call
+
+
+def test_wrong_usage_is_status_2(here, data, model):
+    cases = [
+        (("train", data / "train.csv", "-o", "m.fbt"), "--target"),
+        (("train", data / "train.csv", "-t", "kind"), "--output"),
+        (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--gamma", "wide"), "gamma"),
+        (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--decay", "0.9", "--half-life", "5"), "not both"),
+        (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--drift-detector", "x"), "drift_detector"),
+        (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--scale", "log"), "--scale is one of"),
+        (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--config", "none.toml"), "none.toml"),
+        (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--format", "xls"), "--format is one of"),
+        (("train", data / "train.csv", "--like", model, "-C", "3", "-o", "m.fbt"), "No such option"),
+        (("train", data / "train.csv", "--like", model, "--C", "3", "-o", "m.fbt"), "--like"),
+        (("stream", data / "train.csv", "-t", "kind", "--checkpoint", "10"), "--model"),
+        (("stream", data / "train.csv", "-t", "kind", "--report", "r.pdf"), ".html or .png"),
+        (("stream", data / "train.csv", "--model", model, "--C", "7"), "keeps what it was made with"),
+        (("stream", data / "train.csv", "--model", model, "--target", "size"), "keeps what it was made with"),
+        (("generate", "moons"), "there are the generators"),
+        (("dance",), "No such command"),
+    ]
+    for arguments, message in cases:
+        status, said = here(*arguments)
+        assert (status, said.count("\n")) == (2, 1), (arguments, said)
+        assert message in said
+    assert not os.path.exists("m.fbt")
+
+
+def test_wrong_data_is_status_1_and_leaves_the_model(here, data, model, tmp_path):
+    before = model.read_bytes()
+    text = (data / "more.csv").read_text().splitlines(keepends=True)
+    files = {
+        "short.csv": [*text[:100], "1,2\n", *text[100:]],
+        "word.csv": [*text[:100], text[100].replace(",", ",x", 1), *text[101:]],
+        "gap.csv": [*text[:100], ",".join(["5000", "", *text[100].split(",")[2:]]), *text[101:]],
+        "other.csv": ["a,b,c\n", "1,2,3\n"],
+        "none.csv": text[:1],
+    }
+    for name, lines in files.items():
+        (tmp_path / name).write_text("".join(lines))
+    (tmp_path / "broken.fbt").write_bytes(before[:-1])
+    cases = [
+        (("update", model, "nowhere.csv"), "There is no file nowhere.csv"),
+        (("update", model, "short.csv"), "row 100: Expected 5 columns, got 2"),
+        (("update", model, "word.csv"), "Row 100, column 'size'"),
+        (("update", model, "gap.csv"), "Row 100 has no value in column 'size'"),
+        (("update", model, "other.csv"), "no column"),
+        (("update", model, "none.csv"), "no rows"),
+        (("update", model, data / "more.csv", "-o", "no/folder/m.fbt"), "no folder"),
+        (("update", model, data / "train.csv"), "has been learned already"),
+        (("predict", model, "other.csv"), "which the model was trained with"),
+        (("predict", "broken.fbt", data / "more.csv"), "checksum"),
+        (("predict", data / "more.csv", data / "more.csv"), "does not begin like a model file"),
+        (("info", "nowhere.fbt"), "There is no file nowhere.fbt"),
+        (("train", data / "train.csv", "-t", "zzz", "-o", "m.fbt"), "no column 'zzz'"),
+        (("merge", model, model, "-o", "m.fbt"), "twice"),
+        (("stream", "none.csv", "-t", "kind", "--model", "m.fbt"), "no rows"),
+    ]
+    for arguments, message in cases:
+        status, said = here(*arguments)
+        assert (status, said.count("\n")) == (1, 1), (arguments, said)
+        assert message in said
+        assert "Traceback" not in said
+    assert model.read_bytes() == before
+    assert not os.path.exists("m.fbt")
+
+
+def test_debug_shows_the_traceback(model):
+    assert "Traceback" in fbtwsvm("update", model, "nowhere.csv", "--debug", status=1)
+
+
+def test_a_full_disk_leaves_the_model(data, model, tmp_path):
+    path = tmp_path / "m.fbt"
+    path.write_bytes(model.read_bytes())
+
+    def small_disk():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    said = fbtwsvm("update", path, data / "more.csv", status=1, preexec_fn=small_disk)
+    assert "could not be written" in said
+    assert said.count("\n") == 1
+    assert path.read_bytes() == model.read_bytes()
+    assert [item.name for item in tmp_path.iterdir()] == ["m.fbt"]
+    if os.path.exists("/dev/full"):
+        assert "No space left" in fbtwsvm("predict", model, data / "test.csv", "-o", "/dev/full", status=1)
