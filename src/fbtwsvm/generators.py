@@ -178,14 +178,22 @@ class Hyper(Generator):
 class Rbf(Generator):
     """Random RBF: clouds around `centroids` random centres in [0, 1]^features, each of a random class.
 
-    Sudden drift takes other centres.  With `drift_speed` each centre moves by so much with each row, and turns back at
-    the walls.
+    The deviation of a cloud is drawn between 0 and `spread`.  Sudden drift takes other centres.  With `drift_speed`
+    each centre moves by so much with each row, and turns back at the walls.
     """
 
     def __init__(
-        self, *, features: int = 10, classes: int = 5, centroids: int = 50, drift_speed: float = 0.0, **options: Any
+        self,
+        *,
+        features: int = 10,
+        classes: int = 5,
+        centroids: int = 50,
+        spread: float = 1.0,
+        drift_speed: float = 0.0,
+        **options: Any,
     ) -> None:
         super().__init__(**options)
+        self.spread = float(spread)
         self.features, self.centroids = _whole("features", features, 1), _whole("centroids", centroids, 1)
         self.labels, self.drift_speed = np.arange(_whole("classes", classes, 2)), float(drift_speed)
 
@@ -212,7 +220,7 @@ class Rbf(Generator):
         random = self._concept_random(concept)
         centres = random.random((self.centroids, self.features))
         labels = random.integers(len(self.labels), size=self.centroids)
-        spreads, weights = random.random(self.centroids), random.random(self.centroids)
+        spreads, weights = self.spread * random.random(self.centroids), random.random(self.centroids)
         velocities = random.standard_normal((self.centroids, self.features))
         velocities *= self.drift_speed / np.linalg.norm(velocities, axis=1, keepdims=True)
         shares = np.cumsum(weights / weights.sum())
@@ -286,8 +294,8 @@ def make(name: str, **options: Any) -> Generator:
         Which one.
     **options
         `seed`, `noise`, `drift_every`, and what the generator itself takes: `function` (sea), `features` (rtg, rbf,
-        hyper), `classes` and `centroids` (rbf), `depth`, `first_leaf` and `leaf_share` (rtg), `drift_speed` (rbf,
-        hyper), `drifting` (hyper).
+        hyper), `classes`, `centroids` and `spread` (rbf), `depth`, `first_leaf` and `leaf_share` (rtg), `drift_speed`
+        (rbf, hyper), `drifting` (hyper).
 
     Returns
     -------

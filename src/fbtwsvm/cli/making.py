@@ -34,12 +34,20 @@ def generate(
     features: Annotated[int | None, typer.Option(min=1, help="Columns (rtg, rbf, hyper).")] = None,
     classes: Annotated[int | None, typer.Option(min=2, help="Classes (rbf).")] = None,
     centroids: Annotated[int | None, typer.Option(min=1, help="Clouds (rbf).")] = None,
+    spread: Annotated[float | None, typer.Option(min=0, help="Largest deviation of a cloud (rbf).")] = None,
     depth: Annotated[int | None, typer.Option(min=1, max=20, help="Levels of the tree (rtg).")] = None,
     function: Annotated[int | None, typer.Option(min=1, max=4, help="Which concept is the first (sea).")] = None,
 ) -> None:
     """Make a synthetic stream: led, sea, rtg (random tree), rbf, hyper (rotating hyperplane)."""
     options: dict[str, Any] = {"drift_speed": drift_speed, "drifting": drifting, "features": features}
-    options |= {"classes": classes, "centroids": centroids, "depth": depth, "function": function, "noise": noise}
+    options |= {
+        "classes": classes,
+        "centroids": centroids,
+        "spread": spread,
+        "depth": depth,
+        "function": function,
+        "noise": noise,
+    }
     given = {key: value for key, value in options.items() if value is not None}
     if name not in GENERATORS:
         raise typer.BadParameter(f"there are the generators {', '.join(GENERATORS)}, not {name!r}")

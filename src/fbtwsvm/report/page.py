@@ -30,8 +30,8 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 td, th { text-align: left; padding: 3px 8px 3px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td { overflow-wrap: anywhere; }
 th { font-weight: 500; color: var(--soft); white-space: nowrap; }
+@page { size: A4; margin: 12mm; }
 @media print {
-  @page { size: A4; margin: 12mm; }
   body { background: white; font-size: 11pt; }
   main { max-width: none; padding: 0; }
   .cards { grid-template-columns: 1fr 1fr; gap: 8px; }
@@ -108,7 +108,7 @@ def _svg(model: TableModel, title: str, draw: Panel) -> str:
     from matplotlib.figure import Figure
 
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": title, "font.size": 10, "font.family": "DejaVu Sans"}):
-        figure = Figure(figsize=(4.8, 3.5), layout="constrained")
+        figure = Figure(figsize=(4.2, 3.2), layout="constrained")
         draw(figure.add_subplot(), model)
         text = io.StringIO()
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})

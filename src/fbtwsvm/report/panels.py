@@ -15,6 +15,8 @@ from ..tables import TableModel
 _MOST_BANDS = 9  # classes with a band of their own
 _MOST_CELLS = 10  # classes whose confusion matrix shows numbers
 _MOST_TICKS = 16
+_MOST_LETTERS = 12  # of a label
+_LINE_LETTERS = 50  # of a line below a picture
 _GRID = 160
 _LINE: dict[str, Any] = {"linewidth": 1.6}
 BLUE, ORANGE, GREY, RED = "#2a5d9f", "#d9822b", "#8a8a8a", "#b5322c"
@@ -65,7 +67,7 @@ def memory(ax: Axes, model: TableModel) -> None:
 def balance(ax: Axes, model: TableModel) -> None:
     """Draw the share of each class in the window."""
     record = _record(model)
-    names = [str(label) for label in record.score.known]
+    names = [_short(label) for label in record.score.known]
     snapshots = [snapshot for snapshot in record.snapshots if sum(snapshot.window_classes)]
     counts = np.zeros((len(snapshots), len(names)))
     for row, snapshot in zip(counts, snapshots, strict=True):
@@ -94,14 +96,14 @@ def confusion(ax: Axes, model: TableModel) -> None:
     ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     step = -(-len(labels) // _MOST_TICKS)
     ticks = range(0, len(labels), step)
-    names = [str(labels[k]) for k in ticks]
+    names = [_short(labels[k]) for k in ticks]
     ax.set_xticks(ticks, names, rotation=45 if max(map(len, names), default=0) > 4 else 0)
     ax.set_yticks(ticks, names)
     if len(labels) <= _MOST_CELLS:
         for a in range(len(labels)):
             for b in range(len(labels)):
                 colour = "white" if shares[a, b] > 0.5 else "black"
-                ax.text(b, a, f"{100 * shares[a, b]:.0f}", ha="center", va="center", color=colour, fontsize=8)
+                ax.text(b, a, f"{100 * shares[a, b]:.0f}", ha="center", va="center", color=colour, fontsize=9)
     ax.set(xlabel="answer", ylabel="true class")
 
 
@@ -130,8 +132,10 @@ def regions(ax: Axes, model: TableModel) -> None:
             color=colours[k],
             edgecolor="white",
             linewidth=0.3,
-            label=str(classes[k]),
+            label=_short(classes[k]),
         )
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(5))
     ax.set(xlabel=columns.names[0], ylabel=columns.names[1], xlim=extent[:2], ylim=extent[2:])
     _legend(ax, 5)
 
@@ -178,9 +182,17 @@ def _against_rows(ax: Axes, columns: int = 0) -> None:
         _legend(ax, columns)
 
 
+def _short(label: Any) -> str:
+    """Return a label, or its beginning where it would crowd the picture."""
+    text = str(label)
+    return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "…"
+
+
 def _legend(ax: Axes, columns: int) -> None:
-    if ax.get_legend_handles_labels()[1]:
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, frameon=False, fontsize=9)
+    names = ax.get_legend_handles_labels()[1]
+    if names:
+        columns = max(1, min(columns, _LINE_LETTERS // (max(map(len, names)) + 6)))  # 6 for the sign before it
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=columns, frameon=False, fontsize=9)
 
 
 PANELS: tuple[tuple[str, Panel, str], ...] = (
