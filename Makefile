@@ -1,7 +1,10 @@
-# make demo    learn a drifting stream, meet a new class, forget rows; pictures in out/
+# make demo    make a drifting stream of 200,000 rows, test and learn it, write a report: out/report.html
 # make test    style, types, import contract and all tests
+# make test-full  all tests, with 20 killed runs of 200,000 rows and 2,000 hostile files
+# make pictures  the pictures of the Python examples in out/
 # make bench   speed and memory against the floor (needs FBTWSVM_DATA)
 # make accuracy  every accuracy in the README and the docs, about an hour (needs FBTWSVM_DATA)
+# make command   memory, generators and ONNX of docs/command.md, about five minutes (needs FBTWSVM_DATA)
 # make streams   every figure of docs/streams.md, about two hours (needs FBTWSVM_DATA)
 # make lint    style, types and import contract alone
 
@@ -10,13 +13,24 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench accuracy streams format clean
+.PHONY: demo test test-full pictures lint bench accuracy command streams format clean
 
 demo: $(READY)
-	$(BIN)/python -m examples.demo
+	mkdir -p out
+	rm -f out/clouds.fbt
+	$(BIN)/fbtwsvm generate rbf --rows 200000 --features 2 --classes 4 --centroids 12 --spread 0.12 --noise 0.03 \
+		--drift-speed 0.000004 --drift-every 50000 --seed 7 --output out/clouds.csv
+	$(BIN)/fbtwsvm stream out/clouds.csv --target y --decay auto --n-components 100 \
+		--model out/clouds.fbt --report out/report.html
 
 test: lint
 	$(BIN)/python -m pytest -n auto --quiet
+
+test-full: lint
+	FBTWSVM_FULL=1 $(BIN)/python -m pytest -n auto --quiet
+
+pictures: $(READY)
+	$(BIN)/python -m examples.pictures
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -33,6 +47,9 @@ accuracy: $(READY)
 	$(BIN)/python -m benchmarks.untuned
 	$(BIN)/python -m benchmarks.defaults
 	$(BIN)/python -m benchmarks.ladder
+
+command: $(READY)
+	$(BIN)/python -m benchmarks.command
 
 streams: $(READY)
 	$(BIN)/python -m benchmarks.one_pass

@@ -11,16 +11,22 @@ matplotlib.use("Agg")
 
 
 @pytest.fixture
-def dataset():
-    """Return a loader (name -> X_train, y_train, X_test, y_test) in float32; skips without the data folder."""
+def data_folder():
+    """Folder with the data sets; without one the test is skipped, or fails where it must run."""
+    folder = os.environ.get("FBTWSVM_DATA")
+    if not folder:
+        if os.environ.get("FBTWSVM_REQUIRE_DATA"):
+            pytest.fail("FBTWSVM_DATA is not set, and FBTWSVM_REQUIRE_DATA says that these tests must run")
+        pytest.skip("FBTWSVM_DATA is not set: point it to the folder with the data sets")
+    return Path(folder)
+
+
+@pytest.fixture
+def dataset(data_folder):
+    """Return a loader (name -> X_train, y_train, X_test, y_test) in float32."""
 
     def load(name):
-        folder = os.environ.get("FBTWSVM_DATA")
-        if not folder:
-            if os.environ.get("FBTWSVM_REQUIRE_DATA"):
-                pytest.fail("FBTWSVM_DATA is not set, and FBTWSVM_REQUIRE_DATA says that these tests must run")
-            pytest.skip("FBTWSVM_DATA is not set: point it to the folder with the data sets")
-        with np.load(Path(folder) / f"{name}.npz") as data:
+        with np.load(data_folder / f"{name}.npz") as data:
             parts = [data[key] for key in ("X_train", "y_train", "X_test", "y_test")]
         return parts[0].astype(np.float32), parts[1], parts[2].astype(np.float32), parts[3]
 

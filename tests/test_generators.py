@@ -1,8 +1,5 @@
 """The generators: the paper's streams as far as statistics can tell, the same rows for the same seed, and drift."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,16 +7,11 @@ from fbtwsvm.generators import GENERATORS, make
 
 
 @pytest.fixture
-def given():
+def given(data_folder):
     """Return a loader of the given synthetic files."""
 
     def load(name):
-        folder = os.environ.get("FBTWSVM_DATA")
-        if not folder:
-            if os.environ.get("FBTWSVM_REQUIRE_DATA"):
-                pytest.fail("FBTWSVM_DATA is not set, and FBTWSVM_REQUIRE_DATA says that these tests must run")
-            pytest.skip("FBTWSVM_DATA is not set: point it to the folder with the data sets")
-        with np.load(Path(folder) / "synthetic" / f"{name}.npz") as data:
+        with np.load(data_folder / "synthetic" / f"{name}.npz") as data:
             return data["X"][:130_000], data["y"][:130_000].astype(int)
 
     return load

@@ -10,6 +10,7 @@ import pytest
 
 import fbtwsvm
 from fbtwsvm import features, plot
+from fbtwsvm.drift import HoeffdingDrift
 
 OPTIONAL = {"matplotlib", "pandas", "polars", "pyarrow", "river", "typer", "rich", "torch", "onnx", "optuna"}
 DOCUMENTED = [
@@ -20,6 +21,7 @@ DOCUMENTED = [
     features.AdditiveIntersectionFeatures,
     plot.decision_regions,
     plot.planes,
+    HoeffdingDrift,
 ]
 
 
@@ -53,7 +55,7 @@ def test_docstring_names_every_parameter_with_its_default(thing):
             default = f'"{parameter.default}"' if isinstance(parameter.default, str) else str(parameter.default)
             shown = re.search(r"default=(\S+)", documented[name])
             assert shown, f"{name} has no default in the docstring"
-            assert shown.group(1).replace("1e-3", "0.001").replace("1e-5", "1e-05") == default
+            assert shown.group(1).replace("1e-3", "0.001").replace("1e-5", "1e-05").replace("1e-4", "0.0001") == default
 
 
 def test_version():

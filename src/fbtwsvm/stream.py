@@ -214,7 +214,7 @@ class Prequential:
     def _test_then_learn(self, X: Any, y: Any, options: dict[str, Any]) -> None:
         """Ask the model, then let it learn; rows before it knows anything are not tested."""
         start = perf_counter()
-        answers = self.model.predict(X) if self.rows else None
+        answers = self.model.predict(X) if self.rows or hasattr(self.model, "classes_") else None
         if self.classes is not None and not self.rows:
             options["classes"] = self.classes
         self.model.partial_fit(X, y, **options)

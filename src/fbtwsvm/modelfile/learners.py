@@ -25,10 +25,7 @@ from .spec import (
     Context,
     DType,
     Float,
-    Ids,
     Int,
-    Keys,
-    Labels,
     ListOf,
     Maybe,
     Record,
@@ -37,6 +34,7 @@ from .spec import (
     Text,
     blank,
 )
+from .words import Ids, Keys, Labels
 
 
 # The learner of a stream: "K" classes, "D" columns with the bias, "E" machines; "n" rows of one store.

@@ -20,13 +20,12 @@ from .spec import (
     DType,
     Float,
     Int,
-    Labels,
     Maybe,
     Record,
     Spec,
     Text,
-    Words,
 )
+from .words import Labels, Words
 
 # The model: what answers (a fit, or the learner), and what it goes on from.
 _ANSWERS: dict[str, Spec] = {

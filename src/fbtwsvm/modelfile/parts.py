@@ -26,10 +26,7 @@ from .spec import (
     Context,
     DType,
     Float,
-    Ids,
     Int,
-    Keys,
-    Labels,
     Maybe,
     Record,
     Rows,
@@ -37,6 +34,7 @@ from .spec import (
     Text,
     blank,
 )
+from .words import Ids, Keys, Labels
 
 COUNT = Int(0)
 _KERNEL = Text(*KERNELS)

@@ -12,7 +12,8 @@ from ..tables import Run, TableModel
 from .container import ModelFileError
 from .models import MODEL
 from .parts import COUNT, DETECTOR
-from .spec import ArrayOf, Float, Int, Keys, Maybe, Record, Spec, Text, Words, blank
+from .spec import ArrayOf, Float, Int, Maybe, Record, Spec, Text, blank
+from .words import Keys, Words
 
 _FIELDS = tuple(name for name in Snapshot.__dataclass_fields__ if name != "window_classes")
 _WHOLE = ("rows", "kept", "bytes", "drifts", "forgotten")

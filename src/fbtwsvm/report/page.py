@@ -25,7 +25,7 @@ p { margin: 0 0 8px; color: var(--soft); }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 14px; }
 .card { min-width: 0; break-inside: avoid; }
 .card svg { display: block; width: 100%; height: auto; max-width: 620px; margin: 0 auto; }
-.note { border-left: 4px solid #d9822b; }
+.note { border-left: 4px solid #d9822b; margin-bottom: 14px; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 td, th { text-align: left; padding: 3px 8px 3px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td { overflow-wrap: anywhere; }

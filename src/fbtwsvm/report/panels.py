@@ -31,7 +31,7 @@ def accuracy(ax: Axes, model: TableModel) -> None:
     ax.plot(rows, [s.window_accuracy for s in record.snapshots], color=BLUE, label="last rows", **_LINE)
     ax.plot(rows, [s.accuracy for s in record.snapshots], color=ORANGE, label="all rows so far", **_LINE)
     before = [s.window_repeated for s in record.snapshots]
-    ax.plot(rows, before, color=GREY, linestyle="--", linewidth=1.2, label="label of the row before")
+    ax.plot(rows, before, color=GREY, linestyle="--", linewidth=1.2, label="label before")
     for number, row in enumerate(record.marks):
         ax.axvline(row, color=RED, linestyle=":", linewidth=1.0, label=None if number else "error rate rose")
     ax.set_ylabel("accuracy")
@@ -196,7 +196,11 @@ def _legend(ax: Axes, columns: int) -> None:
 
 
 PANELS: tuple[tuple[str, Panel, str], ...] = (
-    ("Accuracy, tested before learned", accuracy, "Of the last rows and of all; dotted where the error rate rose."),
+    (
+        "Accuracy, tested before learned",
+        accuracy,
+        "Dashed: the label of the row before. Dotted: the error rate rose.",
+    ),
     ("Speed", speed, "Rows tested and learned in a second."),
     ("Memory", memory, "Rows kept as they came, and rows of which only sums are left."),
     ("Class balance", balance, "Share of each class among the last rows."),

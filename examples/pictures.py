@@ -1,6 +1,6 @@
 """Learn a stream that drifts, meet a new class, forget a person; then look at pictures of it.
 
-make demo
+make pictures
 """
 
 import time
