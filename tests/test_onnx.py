@@ -114,7 +114,7 @@ def test_the_command_exports_scaling_too(tmp_path):
     from fbtwsvm import load
 
     model = load(tmp_path / "m.fbt")
-    labels, _ = answers(tmp_path / "m.onnx", X.astype(np.float32))
+    labels, _ = answers(tmp_path / "m.onnx", X + 0.0)
     ours = model.predict({f"x{j}": X[:, j] for j in range(3)})
     assert (labels == ours).mean() >= 0.999
     save(model.estimator, tmp_path / "plain.fbt")

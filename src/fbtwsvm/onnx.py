@@ -34,7 +34,7 @@ def export_onnx(model: FBTWSVM | TableModel, path: str | os.PathLike[str]) -> No
     ----------
     model : FBTWSVM or TableModel
         A fitted model with the kernel rbf, laplacian or linear, or with Fourier features.  Of a model of tables the
-        scaling becomes part of the graph; ``X`` has its encoded columns, whose names are in the file's metadata.
+        scaling becomes part of the graph; ``X`` has its encoded columns as float64, their names are in the metadata.
     path : path-like
         Where to write it.
 
@@ -89,10 +89,11 @@ def _model(model: FBTWSVM | TableModel) -> Any:
     estimator = model.estimator if isinstance(model, TableModel) else model
     dtype = estimator._mapping.dtype
     graph, real = _Graph(dtype), TensorProto.DOUBLE if dtype == np.float64 else TensorProto.FLOAT
-    rows = "X"
-    if isinstance(model, TableModel):
-        shifted = graph.add("Sub", rows, graph.constant(model.columns.shift))
-        rows = graph.add("Div", shifted, graph.constant(model.columns.scale))
+    rows, given = "X", real
+    if isinstance(model, TableModel):  # scaled in double, as the model does: raw columns may be large
+        shifted = graph.add("Sub", rows, graph.constant(model.columns.shift, np.float64))
+        scaled = graph.add("Div", shifted, graph.constant(model.columns.scale, np.float64))
+        rows, given = graph.add("Cast", scaled, to=real), TensorProto.DOUBLE
     winners, scores = _decide(graph, estimator, _Planes(graph, estimator, rows))
     _label(graph, estimator.classes_, winners)
     graph.add("Identity", scores, output="scores")
@@ -103,7 +104,7 @@ def _model(model: FBTWSVM | TableModel) -> Any:
         helper.make_graph(
             graph.nodes,
             "fbtwsvm",
-            [helper.make_tensor_value_info("X", real, ["rows", estimator.n_features_in_])],
+            [helper.make_tensor_value_info("X", given, ["rows", estimator.n_features_in_])],
             [
                 helper.make_tensor_value_info("label", label_kind, ["rows"]),
                 helper.make_tensor_value_info("scores", real, ["rows"] if n_classes == 2 else ["rows", n_classes]),
