@@ -1,5 +1,6 @@
 """Test-then-train evaluation, its measures, and what the memory report says."""
 
+import re
 import sys
 
 import numpy as np
@@ -86,7 +87,9 @@ def test_progress_bar(capsys, monkeypatch):
     run = prequential(FBTWSVM(warm_up=300), chunked(X, y, 50), progress=True)
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     assert len(list(run)) == 1
-    assert "200 rows, accuracy" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert re.search(r"200 rows, [\d,]+ rows/s, accuracy 0\.\d{3}", shown)
+    assert "left:" in shown
 
 
 def test_progress_bar_without_rich(monkeypatch):
