@@ -101,8 +101,18 @@ def test_unlearn_by_id(data, model, tmp_path):
     told = fbtwsvm_json("unlearn", here, data / "more.csv")
     assert told["rows"] == 1000
     learner = package.load(here).estimator._learner
-    assert learner.members[0].known_ids() == set(range(1000))
+    assert learner.members[0].known_ids() == set(map(str, range(1000)))
     assert "never learned" in fbtwsvm("unlearn", here, data / "more.csv", status=1)
+
+
+def test_rows_of_a_batch_are_unlearned_by_id(data, tmp_path):
+    model = tmp_path / "m.fbt"
+    fbtwsvm(
+        "train", data / "train.csv", "-t", "kind", "--id", "id", "-o", model, "--gamma", "scale", "--memory", "none"
+    )
+    assert fbtwsvm_json("update", model, data / "more.csv")["rows"] == 1250
+    assert fbtwsvm_json("unlearn", model, data / "train.csv")["rows"] == 250
+    assert package.load(model).estimator._learner.members[0].known_ids() == set(map(str, range(1000, 1250)))
 
 
 def test_merge_models_of_two_parts(data, tmp_path):
@@ -122,9 +132,10 @@ def test_predict_and_evaluate(data, model, tmp_path):
     answers, truth = rows(out), rows(data / "test.csv")
     assert list(answers) == ["id", "prediction", "probability_no", "probability_yes"]
     assert answers["id"] == truth["id"]
-    assert (
-        fbtwsvm("predict", model, data / "test.csv").splitlines()[1] == f'{truth["id"][0]},"{answers["prediction"][0]}"'
-    )
+    printed = fbtwsvm("predict", model, data / "test.csv").splitlines()
+    assert printed[1] == f'"{truth["id"][0]}","{answers["prediction"][0]}"'
+    lines = fbtwsvm("predict", model, data / "test.csv", "--json").splitlines()
+    assert json.loads(lines[0]) == {"id": str(truth["id"][0]), "prediction": answers["prediction"][0]}
     told = fbtwsvm_json("evaluate", model, data / "test.csv")
     right, given = truth["kind"], answers["prediction"]
     assert told["accuracy"] == pytest.approx(np.mean(np.array(right) == given))
@@ -223,6 +234,65 @@ def test_an_interrupt_saves_what_was_learned(tmp_path):
     assert (tmp_path / "r.png").stat().st_size > 1000
 
 
+def test_other_names_of_a_source_are_the_same_source(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fbtwsvm("generate", "sea", "-n", 1000, "-o", "rows.csv")
+    fbtwsvm("stream", "rows.csv", "-t", "y", "--model", "m.fbt", *QUICK)
+    assert fbtwsvm_json("stream", tmp_path / "rows.csv", "--model", "m.fbt")["new_rows"] == 0
+    (tmp_path / "again.csv").write_bytes((tmp_path / "rows.csv").read_bytes())
+    done = subprocess.run(
+        [COMMAND, "stream", "again.csv", "--model", "m.fbt"], capture_output=True, text=True, check=True
+    )
+    assert "has learned 1,000 rows before; again.csv is read from its beginning" in done.stderr
+
+
+def test_a_second_pipe_needs_a_word(tmp_path):
+    """Rows of a pipe are skipped, or learned, only when it is said which."""
+    text = fbtwsvm("generate", "sea", "-n", 900)
+    model = tmp_path / "m.fbt"
+    fbtwsvm("stream", "-", "-t", "y", "--model", model, *QUICK, input="\n".join(text.splitlines()[:501]) + "\n")
+    assert "--resume, or --from-start" in fbtwsvm("stream", "-", "--model", model, status=2, input=text)
+    assert fbtwsvm_json("stream", "-", "--model", model, "--resume", input=text)["new_rows"] == 400
+    assert fbtwsvm_json("stream", "-", "--model", model, "--from-start", input=text)["new_rows"] == 900
+
+
+def test_one_class_so_far_can_be_gone_on_from(tmp_path):
+    """A stream sorted by class has one class for long; its checkpoints must be readable."""
+    path, model = tmp_path / "rows.csv", tmp_path / "m.fbt"
+    path.write_text("a,y\n" + "".join(f"{i % 7},first\n" for i in range(600)))
+    fbtwsvm("stream", path, "-t", "y", "--model", model, *QUICK)
+    with open(path, "a") as file:
+        file.writelines(f"{i % 7 + 20},second\n" for i in range(300))
+    assert fbtwsvm_json("stream", path, "--model", model)["new_rows"] == 300
+    assert package.load(model).estimator.classes_.tolist() == ["first", "second"]
+
+
+def test_labels_and_names_that_look_like_formulas(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "$a^$,_b,y\n" + "".join(f"{i % 7},{i % 5},{'$x_$' if i % 7 > 3 else '_hidden'}\n" for i in range(900))
+    )
+    fbtwsvm("stream", path, "-t", "y", "--report", tmp_path / "r.html", *QUICK)
+    assert "$x_$" in (tmp_path / "r.html").read_text()
+
+
+def test_libsvm_columns_that_were_dropped_still_count(tmp_path):
+    path = tmp_path / "rows.libsvm"
+    path.write_text("".join(f"{i % 2} 1:{i % 2 + 0.1} 2:{i % 5} 3:{i % 3} 4:{i % 11}\n" for i in range(300)))
+    fbtwsvm("train", path, "-t", "y", "--drop", "x3", "-o", tmp_path / "m.fbt", "--gamma", "scale")
+    assert fbtwsvm_json("evaluate", tmp_path / "m.fbt", path)["accuracy"] > 0.95
+
+
+@pytest.mark.parametrize("labels", [np.array([0.0, 1.0]), np.array([False, True]), np.array(["a", "b"])])
+def test_models_from_python_with_any_labels(labels, tmp_path):
+    X, y = make("sea", seed=1).rows(400)
+    names = labels[(y + 1) // 2]
+    package.save(FBTWSVM(gamma="scale").fit(X, names), tmp_path / "m.fbt")
+    pacsv.write_csv(pa.table({**{f"x{j}": X[:, j] for j in range(3)}, "y": names}), tmp_path / "rows.csv")
+    assert fbtwsvm_json("evaluate", tmp_path / "m.fbt", tmp_path / "rows.csv")["accuracy"] > 0.8
+    assert fbtwsvm_json("update", tmp_path / "m.fbt", tmp_path / "rows.csv")["rows"] == 800
+
+
 # What goes wrong is said in one line, with the right status, and nothing is changed.
 
 
@@ -240,7 +310,10 @@ def here(capsys, monkeypatch, tmp_path):
     return call
 
 
-def test_wrong_usage_is_status_2(here, data, model):
+def test_wrong_usage_is_status_2(here, data, model, tmp_path):
+    (tmp_path / "wrong.toml").write_text('[columns]\ntarget = "kind"\ndrop = 5\n')
+    (tmp_path / "three.toml").write_text("[model]\nC = [1, 2, 3]\n")
+    before = (data / "test.csv").read_bytes()
     cases = [
         (("train", data / "train.csv", "-o", "m.fbt"), "--target"),
         (("train", data / "train.csv", "-t", "kind"), "--output"),
@@ -257,6 +330,11 @@ def test_wrong_usage_is_status_2(here, data, model):
         (("stream", data / "train.csv", "--model", model, "--C", "7"), "keeps what it was made with"),
         (("stream", data / "train.csv", "--model", model, "--target", "size"), "keeps what it was made with"),
         (("generate", "moons"), "there are the generators"),
+        (("generate", "sea", "--json"), "--output"),
+        (("predict", model, data / "test.csv", "-o", model), "is the model or the source"),
+        (("predict", model, data / "test.csv", "-o", data / "test.csv"), "is the model or the source"),
+        (("train", data / "train.csv", "--config", "wrong.toml", "-o", "m.fbt"), "drop names columns"),
+        (("train", data / "train.csv", "-t", "kind", "--config", "three.toml", "-o", "m.fbt"), "C="),
         (("dance",), "No such command"),
     ]
     for arguments, message in cases:
@@ -264,6 +342,7 @@ def test_wrong_usage_is_status_2(here, data, model):
         assert (status, said.count("\n")) == (2, 1), (arguments, said)
         assert message in said
     assert not os.path.exists("m.fbt")
+    assert (data / "test.csv").read_bytes() == before
 
 
 def test_wrong_data_is_status_1_and_leaves_the_model(here, data, model, tmp_path):
@@ -279,6 +358,7 @@ def test_wrong_data_is_status_1_and_leaves_the_model(here, data, model, tmp_path
     for name, lines in files.items():
         (tmp_path / name).write_text("".join(lines))
     (tmp_path / "broken.fbt").write_bytes(before[:-1])
+    (tmp_path / "old.csv").write_text("older answers")
     cases = [
         (("update", model, "nowhere.csv"), "There is no file nowhere.csv"),
         (("update", model, "short.csv"), "row 100: Expected 5 columns, got 2"),
@@ -291,6 +371,9 @@ def test_wrong_data_is_status_1_and_leaves_the_model(here, data, model, tmp_path
         (("predict", model, "other.csv"), "which the model was trained with"),
         (("predict", "broken.fbt", data / "more.csv"), "checksum"),
         (("predict", data / "more.csv", data / "more.csv"), "does not begin like a model file"),
+        (("predict", model, "none.csv", "-o", "old.csv"), "no rows"),
+        (("predict", model, "other.csv", "-o", "old.csv"), "which the model was trained with"),
+        (("evaluate", model, "none.csv"), "no rows"),
         (("info", "nowhere.fbt"), "There is no file nowhere.fbt"),
         (("train", data / "train.csv", "-t", "zzz", "-o", "m.fbt"), "no column 'zzz'"),
         (("merge", model, model, "-o", "m.fbt"), "twice"),
@@ -302,6 +385,7 @@ def test_wrong_data_is_status_1_and_leaves_the_model(here, data, model, tmp_path
         assert message in said
         assert "Traceback" not in said
     assert model.read_bytes() == before
+    assert (tmp_path / "old.csv").read_text() == "older answers"
     assert not os.path.exists("m.fbt")
 
 

@@ -79,7 +79,7 @@ def test_whole_numbers_are_the_same_category_however_stored(held):
     ("labels", "wanted"),
     [
         (pa.array([1, 0]), [1, 0]), (pa.array(["1", "0"]), [1, 0]), (pa.array([1.0, 0.0]), [1, 0]),
-        (pa.array(["x", "1"]), ["x", "1"]), (pa.array([True, False]), ["true", "false"]),
+        (pa.array(["x", "1"]), ["x", "1"]), (pa.array([True, False]), ["True", "False"]),
         (pa.array([0.5, 1.0]), ["0.5", "1"]),
     ],
 )  # fmt: skip
@@ -104,14 +104,14 @@ def test_what_is_wrong_is_named():
     for wrong, message in (
         ({"target": "zz"}, "no column 'zz'; it has 'size'"),
         ({"drop": ("zz",)}, "no column 'zz'"),
-        ({"numeric": ("colour",)}, "said to be numeric and holds 'red'"),
+        ({"numeric": ("colour",)}, "'colour' holds numbers, but row 1 holds 'red'"),
         ({"drop": ()}, "--drop name"),
         ({"drop": ("name", "size", "colour")}, "no column to learn from"),
     ):
         with pytest.raises(DataError, match=message):
             Columns.of(long, choices(**wrong))
     whole = Columns.of(pa.table({"x": [0, 1], "y": [0, 1]}), Choices("y"))
-    with pytest.raises(DataError, match="whole numbers so far"):
+    with pytest.raises(DataError, match="numbers so far"):
         whole.targets(pa.table({"y": ["a"]}), 5)
     dates = pa.table({"when": pa.array([0, 1], pa.timestamp("s")), "y": [0, 1]})
     with pytest.raises(DataError, match=r"timestamp.*--drop when"):
@@ -150,3 +150,58 @@ def test_encoding_does_not_depend_on_how_rows_are_cut(rows, cut):
     whole = columns.rows(table, 0)
     parts = [columns.rows(part, 0) for part in (table.slice(0, cut), table.slice(cut)) if part.num_rows]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+def test_missing_labels_are_never_a_class():
+    for held in (pa.array([0.0, float("nan")]), pa.array(["0", " NA "]), pa.array([0, None])):
+        table = pa.table({"x": [0.0, 1.0], "y": held})
+        with pytest.raises(DataError, match="Row 2 has no value in the target"):
+            Columns.of(pa.table({"x": [0.0, 1.0], "y": [0, 1]}), Choices("y")).targets(table, 0)
+
+
+@pytest.mark.parametrize("number", [2**53 + 3, 2**63 - 1, -(2**63)])
+def test_large_whole_numbers_are_exact_labels(number):
+    for held in (pa.array([number]), pa.array([str(number)])):
+        table = pa.table({"x": [0.0], "y": held})
+        assert Columns.of(table, Choices("y")).targets(table, 0).tolist() == [number]
+    unsigned = pa.table({"x": [0.0], "y": pa.array([2**63 + 5], pa.uint64())})
+    assert Columns.of(unsigned, Choices("y")).targets(unsigned, 0).tolist() == [str(2**63 + 5)]
+
+
+def test_the_same_values_from_any_source():
+    """Truth values, whole numbers, blanks and missing values mean the same in text and in typed columns."""
+    typed = pa.table({"b": [True, False, True], "c": [1.0, 2.0, None], "y": [True, False, True]})
+    text = pa.table({"b": ["True", "false", " TRUE"], "c": ["1.0", " 2", "NA"], "y": ["True", " False", "True"]})
+    choices = Choices("y", categorical=("c",), impute="median")
+    columns = Columns.of(typed, choices)
+    assert columns.names == ["b", "c=1", "c=2"]
+    np.testing.assert_array_equal(columns.rows(typed, 0), columns.rows(text, 0))
+    assert columns.targets(typed, 0).tolist() == columns.targets(text, 0).tolist() == ["True", "False", "True"]
+    assert Columns.of(text, choices).names == columns.names
+
+
+def test_a_typing_error_does_not_make_a_column_categorical():
+    table = pa.table({"a": [*map(str, range(98)), "x7", "99"], "y": [0, 1] * 50})
+    with pytest.raises(DataError, match=r"row 99 holds 'x7': correct it, or .*--categorical a"):
+        Columns.of(table, Choices("y"))
+    assert len(Columns.of(table, Choices("y", categorical=("a",))).names) == 100
+
+
+def test_numbers_in_a_dictionary():
+    held = pa.array(["1", "2", "1"]).dictionary_encode()
+    table = pa.table({"a": held, "y": [0, 1, 0]})
+    assert Columns.of(table, Choices("y")).names == ["a=1", "a=2"]
+    assert Columns.of(table, Choices("y", numeric=("a",))).names == ["a"]
+
+
+def test_ids_are_texts_whatever_else_is_in_the_chunk():
+    table = pa.table({"id": ["007", "7", "x77"], "a": [0.0, 1.0, 2.0], "y": [0, 1, 0]})
+    columns = Columns.of(table, Choices("y", row_id="id"))
+    assert columns.ids(table) == ["007", "7", "x77"]
+    assert columns.ids(pa.table({"id": [7, 2**60]})) == ["7", str(2**60)]
+    assert columns.ids(pa.table({"id": [7.0]})) == ["7"]
+
+
+def test_bytes_are_not_read():
+    with pytest.raises(DataError, match=r"holds binary.*--drop a"):
+        Columns.of(pa.table({"a": [b"\xff", b"\x00"], "y": [0, 1]}), Choices("y"))

@@ -249,6 +249,19 @@ def _survives(model, X, y):
             call()
 
 
+def _widen(header, count):
+    """Say that rows have very many columns, with a map that needs no arrays."""
+    stage = header["model"][1]["stage"][1]
+    stage["learner"]["mapping"]["transformer"] = None
+    header["model"][1]["learned"]["n_features_in_"] = count
+
+
+def _swap_classes(header):
+    """Let the classes be one array of zeros."""
+    zeros = next(i for i, (kind, shape, _) in enumerate(header["arrays"]) if kind == "i8" and shape == [3])
+    header["model"][1]["stage"][1]["learner"]["classes"]["values"] = zeros
+
+
 BOMBS = {
     "giant array": lambda header: header["arrays"].__setitem__(0, ["f8", [2**39, 2**30], "C"]),
     "many arrays": lambda header: header["arrays"].extend([["f8", [2**20], "C"]] * 1000),
@@ -265,6 +278,9 @@ BOMBS = {
     "unknown parameter": lambda header: header["model"][1]["parameters"].__setitem__("__class__", "x"),
     "bad parameter": lambda header: header["model"][1]["parameters"].__setitem__("mu", ["number", 7.0]),
     "huge number": lambda header: header["model"][1]["parameters"].__setitem__("tol", ["number", "1e999"]),
+    "giant number": lambda header: header["model"][1]["parameters"].__setitem__("tol", ["number", 10**400]),
+    "giant width": lambda header: _widen(header, 10**9),
+    "unsorted classes": lambda header: _swap_classes(header),
     "NaN": lambda header: header["model"][1]["learned"].__setitem__("n_features_in_", float("nan")),
 }
 
@@ -298,6 +314,19 @@ def test_messages_say_what_is_wrong(change, reason, good, tmp_path):
     path.write_bytes(change(good[1]))
     with pytest.raises(ModelFileError, match=reason):
         fbtwsvm.load(path)
+
+
+def test_long_labels_take_no_more_memory_than_the_file(tmp_path):
+    """One long label among many short ones: what is read is what was stored."""
+    y = np.array(["a", "b" * 50_000])[np.arange(200) % 2]
+    model = FBTWSVM(gamma="scale").fit(np.arange(400.0).reshape(200, 2), y)
+    fbtwsvm.save(model, tmp_path / "m.fbt")
+    size = (tmp_path / "m.fbt").stat().st_size
+    tracemalloc.start()
+    loaded = fbtwsvm.load(tmp_path / "m.fbt")
+    assert tracemalloc.get_traced_memory()[1] <= 1.5 * size + 2**20
+    tracemalloc.stop()
+    np.testing.assert_array_equal(loaded.classes_, model.classes_)
 
 
 def test_missing_files_and_folders(tmp_path):

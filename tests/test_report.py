@@ -159,7 +159,7 @@ def model_of(n_classes, columns=("a", "b", "c"), rows=900, **parameters):
     table = pa.table({**table, "y": [f"<class & {label}>" for label in labels]})
     model = TableModel.begin(table, Choices("y"), FBTWSVM(n_components=20, warm_up=100, random_state=0, **parameters))
     record = Prequential(model.estimator, (), 200, 50, None, False, 400)
-    model.run = Run("a <source> & more", "", rows, 100, record)
+    model.run = Run("here", "a <source> & more", "", rows, 100, record)
     for first in range(0, rows, 100):
         X, y, _ = model.encode(table.slice(first, 100))
         record.step(X, y)

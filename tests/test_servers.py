@@ -156,3 +156,21 @@ def test_redis_entries_with_other_fields(live):
     with pytest.raises(DataError, match="cannot be read"):
         list(open_source(address.replace(name, name + "text")).tables())
     server.delete(name + "text")
+
+
+def test_entries_removed_before_they_were_learned(live, rows, tmp_path):
+    """Trimming what has been learned is fine; trimming more is said, not passed over."""
+    server, name, address = live
+    held, model = table_rows(rows), tmp_path / "m.fbt"
+    feed(server, name, held[:400])
+    fbtwsvm("stream", address, "--model", model, *QUICK)
+    server.xtrim(name, maxlen=50, approximate=False)
+    feed(server, name, held[400:900])
+    assert fbtwsvm_json("stream", address, "--model", model)["new_rows"] == 500
+    feed(server, name, held[900:])
+    server.xtrim(name, maxlen=100, approximate=False)
+    said = fbtwsvm("stream", address, "--model", model, status=1)
+    assert f"{ROWS - 900 - 100} entries were removed" in said
+    assert fbtwsvm_json("stream", address, "--model", model, "--from-start")["new_rows"] == 100
+    server.delete(name)
+    assert "is gone" in fbtwsvm("stream", address, "--model", model, status=1)

@@ -16,11 +16,13 @@ import pyarrow.compute as pc
 from .kernels import Array
 from .sources.base import DataError
 from .sources.redis import ID
+from .values import as_numbers, as_texts, as_whole, first_odd, has_no_meaning, is_missing, share_of_numbers
 
 ENCODINGS = ("onehot", "ordinal")
 IMPUTATIONS = ("error", "median")
 SCALES = ("standard", "minmax", "none")
 _MOST_CATEGORIES = 50  # of a column of texts whose values hardly repeat: then it is no category
+_NEARLY_ALL = 0.9  # of the values of a column are numbers: then the rest are mistakes
 _HALF_LIFE = 5000.0  # rows, of the running mean and spread that are compared with the first rows
 _SHIFTED, _STRETCHED = 1.0, 2.0  # by how many deviations a mean, by which factor a spread may move unreported
 
@@ -55,8 +57,8 @@ class Columns:
 
     Attributes
     ----------
-    labels : {"whole", "text"}
-        What labels are.
+    labels : {"whole", "text", "number", "truth"}
+        What labels are; the last two only in models that were saved from Python.
     shift, scale : ndarray
         Encoded numbers become (x - shift) / scale.
     mean, deviation : ndarray
@@ -86,7 +88,7 @@ class Columns:
         columns = [_find(name, table[name], choices) for name in table.column_names if name not in skipped]
         if not columns:
             raise DataError("There is no column to learn from: all are the target, the id or dropped.")
-        labels = "whole" if _whole(table[choices.target]) is not None else "text"
+        labels = "whole" if as_whole(table[choices.target]) is not None else "text"
         none = np.empty(0)
         found = cls(choices, columns, labels, none, none, none, none)
         raw = found._encode(table, 0)
@@ -132,27 +134,27 @@ class Columns:
         name = self.choices.target
         if name not in table.column_names:
             raise DataError(f"The source has no column {name!r}, the target; it has {_listed(table.column_names)}.")
-        values = _plain(table[name])
-        if values.null_count:
-            row = first_row + 1 + int(np.argmax(pc.is_null(values).to_numpy(zero_copy_only=False)))
-            raise DataError(f"Row {row:,} has no value in the target column {name!r}.")
+        held = table[name]
+        missing = is_missing(held)
+        if missing.any():
+            raise DataError(
+                f"Row {first_row + 1 + int(np.argmax(missing)):,} has no value in the target column {name!r}."
+            )
         if self.labels == "text":
-            return np.array(pc.cast(values, pa.string()).to_pylist(), dtype=np.str_)
-        whole = _whole(values)
-        if whole is None:
-            raise DataError(f"The target {name!r} held whole numbers so far; rows after {first_row:,} hold others.")
-        return whole
+            return np.array(as_texts(held).to_pylist(), dtype=np.str_)
+        found = as_whole(held) if self.labels == "whole" else as_numbers(held)
+        if found is None:
+            raise DataError(f"The target {name!r} held numbers so far; of the rows after {first_row:,} some do not.")
+        return found.astype(bool) if self.labels == "truth" else found
 
     def ids(self, table: pa.Table) -> list[Any] | None:
-        """Return the ids of rows, or None where the model has none."""
+        """Return the ids of rows as texts, or None where the model has none."""
         name = self.choices.row_id
         if name is None:
             return None
         if name not in table.column_names:
             raise DataError(f"The source has no column {name!r}, the id of rows; it has {_listed(table.column_names)}.")
-        ids = _plain(table[name])
-        whole = _whole(ids) if ids.null_count == 0 else None
-        return list(pc.cast(ids, pa.string()).to_pylist()) if whole is None else list(whole.tolist())
+        return list(as_texts(table[name]).to_pylist())
 
     def moved(self) -> dict[str, str]:
         """Return the columns whose recent rows lie far from the first ones, and how far."""
@@ -193,10 +195,9 @@ class Columns:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def _numbers(self, column: Column, values: Any, first_row: int) -> Array:
-        numbers = _as_numbers(values)
+        numbers = as_numbers(values)
         if numbers is None:
-            texts = _plain(values).to_pylist()
-            row, text = next((i, text) for i, text in enumerate(texts) if _as_numbers(pa.array([text])) is None)
+            row, text = first_odd(values)
             raise DataError(
                 f"Row {first_row + row + 1:,}, column {column.name!r}: {text!r} is not a number. If the column holds "
                 f"categories, train with --categorical {column.name}."
@@ -211,7 +212,7 @@ class Columns:
         return numbers
 
     def _codes(self, column: Column, values: Any, first_row: int) -> Array:
-        texts = _as_texts(values)
+        texts = as_texts(values)
         assert column.categories is not None
         codes = pc.index_in(texts, value_set=pa.array(column.categories, pa.string()))
         codes = pc.fill_null(codes, -1).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -237,23 +238,29 @@ class Columns:
 
 def _find(name: str, values: Any, choices: Choices) -> Column:
     """Find out what a column is."""
-    numbers = None if name in choices.categorical or pa.types.is_dictionary(values.type) else _as_numbers(values)
-    if numbers is None and name in choices.numeric:
-        texts = _plain(values).to_pylist()
-        odd = next(text for text in texts if _as_numbers(pa.array([text])) is None)
-        raise DataError(f"Column {name!r} is said to be numeric and holds {odd!r}.")
-    if numbers is not None:
-        held = numbers[~np.isnan(numbers)]
-        return Column(name, None, float(np.median(held)) if len(held) else 0.0)
-    if pa.types.is_temporal(values.type) or pa.types.is_nested(values.type):
+    if has_no_meaning(values):
         raise DataError(
             f"Column {name!r} holds {values.type}: turn it into numbers, or leave it out with --drop {name}."
         )
-    texts = _as_texts(values)
-    counts = {
-        item["values"]: item["counts"] for item in pc.value_counts(texts).to_pylist() if item["values"] is not None
-    }
-    if len(counts) > max(_MOST_CATEGORIES, len(texts) // 2) and name not in choices.categorical:
+    categorical = name in choices.categorical or (pa.types.is_dictionary(values.type) and name not in choices.numeric)
+    numbers = None if categorical else as_numbers(values)
+    if numbers is not None:
+        held = numbers[~np.isnan(numbers)]
+        return Column(name, None, float(np.median(held)) if len(held) else 0.0)
+    if name in choices.numeric or (not categorical and share_of_numbers(values) >= _NEARLY_ALL):
+        row, text = first_odd(values)
+        raise DataError(
+            f"Column {name!r} holds numbers, but row {row + 1:,} holds {text!r}: correct it, or say that these are "
+            f"categories with --categorical {name}."
+        )
+    return _categories(name, as_texts(values), name in choices.categorical)
+
+
+def _categories(name: str, texts: Any, insist: bool) -> Column:
+    """Find the categories of a column, and the most frequent one."""
+    found = pc.value_counts(texts).to_pylist()
+    counts = {item["values"]: item["counts"] for item in found if item["values"] is not None}
+    if len(counts) > max(_MOST_CATEGORIES, len(texts) // 2) and not insist:
         raise DataError(
             f"Column {name!r} holds {len(counts)} different texts in the first {len(texts)} rows: leave it out with "
             f"--drop {name}, or insist with --categorical {name}."
@@ -280,56 +287,6 @@ def _scale(raw: Array, how: str, numbers: Array) -> tuple[Array, Array]:
         shift, scale = np.zeros(raw.shape[1]), np.ones(raw.shape[1])
     usable = numbers & (scale > 1e-12 * np.abs(shift)) & (scale > 0)  # not a column of one value
     return np.where(numbers, shift, 0.0), np.where(usable, scale, 1.0)
-
-
-def _plain(values: Any) -> Any:
-    """Return values as one array without dictionaries."""
-    if pa.types.is_dictionary(values.type):
-        values = pc.cast(values, values.type.value_type)
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-
-
-def _as_numbers(values: Any) -> Array | None:
-    """Return values as numbers, NaN where missing, or None if they are not."""
-    plain = _plain(values)
-    if pa.types.is_temporal(plain.type) or pa.types.is_nested(plain.type) or pa.types.is_binary(plain.type):
-        return None
-    try:
-        if pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type):
-            try:
-                plain = pc.cast(plain, pa.float64())
-            except pa.ArrowInvalid:  # perhaps for blanks around a number
-                plain = pc.cast(pc.utf8_trim_whitespace(plain), pa.float64())
-        else:
-            plain = pc.cast(plain, pa.float64(), safe=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
-    numbers: Array = plain.to_numpy(zero_copy_only=False)
-    return numbers
-
-
-def _as_texts(values: Any) -> Any:
-    """Return values as texts; a whole number reads the same however it was stored."""
-    plain = _plain(values)
-    if pa.types.is_floating(plain.type) or pa.types.is_decimal(plain.type):
-        whole = _whole(pc.drop_null(plain))
-        if whole is not None:
-            plain = pc.cast(plain, pa.int64(), safe=False)
-    return pc.utf8_trim_whitespace(pc.cast(plain, pa.string()))
-
-
-def _whole(values: Any) -> Array | None:
-    """Return values as whole numbers, or None if they are not."""
-    plain = _plain(values)
-    if pa.types.is_boolean(plain.type) or plain.null_count:
-        return None
-    if pa.types.is_integer(plain.type):
-        return np.asarray(plain.to_numpy(zero_copy_only=False), dtype=np.int64)
-    numbers = _as_numbers(plain)
-    if numbers is None or not np.isfinite(numbers).all() or (np.abs(numbers) > 2**53).any():
-        return None
-    whole = numbers.astype(np.int64)
-    return whole if (whole == numbers).all() else None
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -43,6 +43,9 @@ class HoeffdingDrift:
         self.drift_detected = False
         self.counts = np.zeros(4, dtype=np.int64)  # rows and errors, of all and of the remembered prefix
 
+    def __repr__(self) -> str:
+        return f"HoeffdingDrift(confidence={self.confidence:g})"
+
     def update(self, error: float) -> None:
         """Take note of one row: 1 if it was classified wrongly, 0 if not."""
         self.drift_detected = bool(len(self.update_rows([error])))

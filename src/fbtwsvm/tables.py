@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from .classifier import FBTWSVM
@@ -20,6 +21,7 @@ class Run:
     """A stream that is being learned: its source, the place to go on from, and how the model did so far."""
 
     source: str
+    name: str
     place: str
     rows: int
     chunk: int
@@ -63,7 +65,10 @@ class TableModel:
         """Find the columns from all rows and learn them at once."""
         table = as_table(table)
         model = cls(Columns.of(table, choices), estimator)
-        estimator.fit(model.columns.rows(table, 0), model.columns.targets(table, 0))
+        X, y, options = model.encode(table, 0)
+        estimator.fit(X, y)
+        if options:
+            _name_rows(estimator, options["ids"])
         model.rows = table.num_rows
         return model
 
@@ -118,6 +123,20 @@ class TableModel:
     def predict_proba(self, table: Any, first_row: int = 0) -> Array:
         """Return class probabilities of rows."""
         return self.estimator.predict_proba(self.columns.rows(as_table(table), first_row))
+
+
+def _name_rows(estimator: FBTWSVM, ids: list[Any]) -> None:
+    """Give the rows that a fit keeps to go on from their ids, so that they can be unlearned by them."""
+    history = estimator._history
+    if isinstance(history, str):
+        raise DataError(
+            "There are too many rows to learn at once and still find by id. Learn in chunks (--chunk 1000)."
+        )
+    names = np.empty(len(ids), dtype=object)
+    names[:] = ids
+    if len(set(ids)) < len(ids) or None in ids:
+        raise DataError("The ids of rows must all be there and all be different.")
+    estimator._history = replace(history, ids=names)
 
 
 def as_table(rows: Any) -> pa.Table:

@@ -24,7 +24,7 @@ def main():
     table = pa.table({"size": size, "colour": colour, "y": y})
     estimator = FBTWSVM(n_components=8, warm_up=60, memory=5, second_look=2, gamma=0.3, random_state=0)
     model = TableModel.begin(table.slice(0, 60), Choices("y"), estimator)
-    model.run = Run("rows.csv", "", 0, 20, Prequential(estimator, (), 50, 40, None, False, 20))
+    model.run = Run("/rows.csv", "rows.csv", "", 0, 20, Prequential(estimator, (), 50, 40, None, False, 20))
     for first in range(0, 380, 20):
         part = table.slice(first, 20)
         X, labels, _ = model.encode(part)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
+import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -16,6 +17,7 @@ import typer
 
 from ..modelfile import FORMAT
 from ..reporting import array_bytes
+from ..sources import DataError
 from ..stream import Score
 from ..tables import TableModel
 from .learning import ModelArgument, SourceArgument
@@ -37,41 +39,59 @@ def predict(
     model: ModelArgument,
     source: SourceArgument,
     reading: SourceOptions,
-    output: Annotated[str, typer.Option("--output", "-o", help="CSV file, or - for standard output.")] = "-",
+    output: Annotated[str, typer.Option("--output", "-o", help="File, or - for standard output.")] = "-",
     proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each row instead of CSV.")] = False,
 ) -> None:
     """Write the label of each row as CSV; rows come out as they come in."""
     known = read_model(model)
-    rows = 0
-    with progress(output == "-" and sys.stdout.isatty()) as tell, _opened(output) as sink:
-        place = reading.open(source, [column.name for column in known.columns.columns])
+    place = reading.open(source, known.columns)
+    if output != "-":
+        _check_output(Path(output), model, source)
+    rows, write = 0, _write_lines if as_json else _write_csv
+    with progress(output == "-" and sys.stdout.isatty()) as tell, ExitStack() as stack:
+        sink: BinaryIO | None = None
         for table in place.tables():
             for first in range(0, table.num_rows, _CHUNK):
                 answers = _answers(known, table.slice(first, _CHUNK), rows, proba)
-                text = io.BytesIO()
-                pacsv.write_csv(answers, text, pacsv.WriteOptions(include_header=rows == 0))
-                sink.write(text.getvalue())
+                sink = sink or _opened(output, stack)  # only now: a source that cannot be read leaves older answers
+                write(answers, sink, rows == 0)
                 sink.flush()
                 rows += answers.num_rows
                 tell(rows, share=place.share_done())
+        if sink is None:
+            raise DataError(f"{place.name} has no rows.")
     if output != "-":
         say(f"{rows:,} rows written to {output}")
 
 
-@contextmanager
-def _opened(output: str) -> Iterator[BinaryIO]:
-    if output == "-":
-        yield sys.stdout.buffer
-        return
-    with open(output, "wb") as file:
-        yield file
+def _check_output(output: Path, model: Path, source: str) -> None:
+    """Refuse to write over what is being read."""
+    if not output.exists():
+        check_writable(output)
+    elif output.samefile(model) or (os.path.exists(source) and output.samefile(source)):
+        raise typer.BadParameter(f"--output {output} is the model or the source: name another file")
+
+
+def _opened(output: str, stack: ExitStack) -> BinaryIO:
+    return sys.stdout.buffer if output == "-" else stack.enter_context(open(output, "wb"))
+
+
+def _write_csv(answers: pa.Table, sink: BinaryIO, first: bool) -> None:
+    text = io.BytesIO()
+    pacsv.write_csv(answers, text, pacsv.WriteOptions(include_header=first))
+    sink.write(text.getvalue())
+
+
+def _write_lines(answers: pa.Table, sink: BinaryIO, first: bool) -> None:
+    sink.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in answers.to_pylist()).encode())
 
 
 def _answers(model: TableModel, table: pa.Table, first_row: int, proba: bool) -> pa.Table:
     """Return labels, after ids where there are any, and before probabilities where they are wanted."""
     columns: dict[str, Any] = {}
     if model.columns.choices.row_id in table.column_names:
-        columns[str(model.columns.choices.row_id)] = model.columns.ids(table)
+        columns[str(model.columns.choices.row_id)] = table[str(model.columns.choices.row_id)]
     columns["prediction"] = model.predict(table, first_row)
     if proba:
         chances = model.predict_proba(table, first_row)
@@ -91,13 +111,15 @@ def evaluate(
     known = read_model(model, target)
     score, rows = Score(window=1), 0
     with progress(as_json) as tell:
-        place = reading.open(source, [column.name for column in known.columns.columns])
+        place = reading.open(source, known.columns)
         for table in place.tables():
             for first in range(0, table.num_rows, _CHUNK):
                 part = table.slice(first, _CHUNK)
                 score.add(known.columns.targets(part, rows), known.predict(part, rows))
                 rows += part.num_rows
                 tell(rows, score, place.share_done())
+    if not rows:
+        raise DataError(f"{place.name} has no rows.")
     accuracy, kappa, _, balanced = score.all()
     labels = sorted(score.known)
     counts = score.counts[np.ix_(*[[score.known[label] for label in labels]] * 2)]
@@ -180,7 +202,7 @@ def describe(model: TableModel) -> dict[str, Any]:
         }
     stream = None
     if run is not None:
-        stream = {"source": run.source, "place": run.place, "rows": run.rows, "accuracy": run.record.score.all()[0]}
+        stream = {"source": run.name, "place": run.place, "rows": run.rows, "accuracy": run.record.score.all()[0]}
     return {
         "classifier": " ".join(repr(estimator).split()),
         "stage": stage,

@@ -41,7 +41,7 @@ def train(
         raise typer.BadParameter("--like takes columns and parameters from the other model: leave those options out")
     pattern = None if like is None else read_model(like)
     choices = recipe.choices() if pattern is None else pattern.columns.choices
-    rows = reading.open(source, () if pattern is None else [column.name for column in pattern.columns.columns])
+    rows = reading.open(source, None if pattern is None else pattern.columns)
     with progress(as_json) as tell:
         if pattern is not None:
             model = _learn(_like(pattern), rows, chunk or CHUNK, tell)
@@ -111,7 +111,7 @@ def merge(
 
 
 def _open(reading: SourceOptions, source: str, model: TableModel) -> Source:
-    return reading.open(source, [column.name for column in model.columns.columns])
+    return reading.open(source, model.columns)
 
 
 def _train_in_chunks(source: Source, chunk: int, recipe: Recipe, tell: Tell) -> TableModel:

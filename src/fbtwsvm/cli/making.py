@@ -17,9 +17,8 @@ from ..generators import make as make_generator
 from ..modelfile.container import replacing
 from ..sources.base import numbered_names
 from .models import check_writable
-from .output import progress, say
-
-Count = Annotated[int | None, typer.Option(min=0)]
+from .options import Json
+from .output import print_json, progress, say
 
 
 def generate(
@@ -37,6 +36,7 @@ def generate(
     spread: Annotated[float | None, typer.Option(min=0, help="Largest deviation of a cloud (rbf).")] = None,
     depth: Annotated[int | None, typer.Option(min=1, max=20, help="Levels of the tree (rtg).")] = None,
     function: Annotated[int | None, typer.Option(min=1, max=4, help="Which concept is the first (sea).")] = None,
+    as_json: Json = False,
 ) -> None:
     """Make a synthetic stream: led, sea, rtg (random tree), rbf, hyper (rotating hyperplane)."""
     options: dict[str, Any] = {"drift_speed": drift_speed, "drifting": drifting, "features": features}
@@ -57,6 +57,8 @@ def generate(
         wrong = str(error).rpartition("argument ")[2].strip("'")
         raise typer.BadParameter(f"{name} has no option --{wrong.replace('_', '-')}") from error
     if output == "-":
+        if as_json:
+            raise typer.BadParameter("--json tells of a file that was written: give --output")
         _write_csv(generator, rows, sys.stdout.buffer)
         return
     path = Path(output)
@@ -66,7 +68,10 @@ def generate(
         raise typer.BadParameter(f"--output ends in .csv, .parquet or .npz, not {path.suffix or 'nothing'}")
     with replacing(path) as file:
         write(generator, rows, file)
-    say(f"{rows:,} rows written to {path}")
+    if as_json:
+        print_json({"output": str(path), "rows": rows, "bytes": path.stat().st_size})
+    else:
+        say(f"{rows:,} rows written to {path}")
 
 
 def _tables(generator: Any, rows: int) -> Any:

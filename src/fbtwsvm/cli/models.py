@@ -48,7 +48,7 @@ def check_writable(path: Path) -> None:
 def _plain_columns(model: FBTWSVM, target: str) -> Columns:
     count = model.n_features_in_
     names = list(getattr(model, "feature_names_in_", numbered_names(count)))
-    labels = "whole" if model.classes_.dtype.kind in "iu" else "text"
+    labels = {"i": "whole", "u": "whole", "f": "number", "b": "truth"}.get(model.classes_.dtype.kind, "text")
     choices = Choices(target=target, scale="none", precision=str(np.dtype(model._dtype)))
     zero, one = np.zeros(count), np.ones(count)
     columns = [Column(name, None, 0.0) for name in names]

@@ -6,7 +6,7 @@ import inspect
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -15,9 +15,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ..classifier import FBTWSVM
-from ..columns import ENCODINGS, IMPUTATIONS, SCALES, Choices
+from ..columns import ENCODINGS, IMPUTATIONS, SCALES, Choices, Columns
 from ..drift import HoeffdingDrift
 from ..sources import FORMATS, Source, open_source
+from ..targets import per_class
 
 Verb = Callable[..., None]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for other programs.")]
@@ -133,16 +134,17 @@ class Recipe:
             model = FBTWSVM(**values)
             model._validate_params()
             model._policies()
+            for name in ("C", "reg"):
+                per_class(name, getattr(model, name), 2)
         except (ValueError, TypeError) as error:
             raise typer.BadParameter(str(error).replace(" of FBTWSVM", "")) from error
         return model
 
-    def choices(self, default_target: str | None = None) -> Choices:
+    def choices(self) -> Choices:
         """Make the choices of columns."""
-        target = self.columns.get("target") or default_target
-        if not target:
+        if not self.columns.get("target"):
             raise typer.BadParameter("say which column holds the label: --target NAME")
-        return Choices(**{**self.columns, "target": target})
+        return Choices(**self.columns)
 
     def refuse_changes(self, estimator: FBTWSVM, choices: Choices, path: Path) -> None:
         """Refuse to go on with a model in another way than it was made."""
@@ -184,6 +186,8 @@ def _recipe(values: dict[str, Any]) -> Recipe:
         if isinstance(columns.get(name), str):
             columns[name] = columns[name].split(",")
         if name in columns:
+            if not isinstance(columns[name], list) or not all(isinstance(part, str) for part in columns[name]):
+                raise typer.BadParameter(f"{name} names columns, and is {columns[name]!r}")
             columns[name] = tuple(part.strip() for part in columns[name])
     for name, options in _ONE_OF.items():
         if columns.get(name, options[0]) not in options:
@@ -225,9 +229,10 @@ class SourceOptions:
     header: bool
     n_features: int | None
 
-    def open(self, address: str, model_columns: Iterable[str] = ()) -> Source:
+    def open(self, address: str, columns: Columns | None = None) -> Source:
         """Open a source; a model that is there knows how many columns libsvm text has."""
-        names = [name for name in model_columns if re.fullmatch(r"x\d+", name)]
+        used = [] if columns is None else [*(column.name for column in columns.columns), *columns.choices.drop]
+        names = [name for name in used if re.fullmatch(r"x\d+", name)]
         count = self.n_features or (max(int(name[1:]) for name in names) + 1 if names else None)
         delimiter = {"tab": "\t", "\\t": "\t"}.get(self.delimiter or "", self.delimiter)
         if delimiter is not None and len(delimiter) != 1:

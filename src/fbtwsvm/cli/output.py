@@ -8,10 +8,9 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -63,12 +62,6 @@ def print_table(title: str, header: list[str], rows: Iterable[Iterable[Any]]) ->
 def say(message: str) -> None:
     """Say something that is not the result."""
     print(f"fbtwsvm: {message}", file=sys.stderr, flush=True)
-
-
-def fail(message: str, status: int = 1) -> NoReturn:
-    """Say what went wrong and end."""
-    say(f"error: {message}")
-    raise typer.Exit(status)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

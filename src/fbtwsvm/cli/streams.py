@@ -37,6 +37,7 @@ def stream(
     window: Annotated[int, typer.Option(min=1, help="Rows of the sliding window.")] = 1000,
     every: Annotated[int, typer.Option(min=1, help="Rows between two points of the curves.")] = 500,
     from_start: Annotated[bool, typer.Option("--from-start", help="Read the source from its beginning again.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Skip the rows of a pipe that were learned.")] = False,
     as_json: Json = False,
 ) -> None:
     """Test each chunk of a stream, then learn it; a run that was killed goes on from its last checkpoint."""
@@ -46,9 +47,9 @@ def stream(
         recipe.refuse_changes(known.estimator, known.columns.choices, model)
     else:
         recipe.choices()
-    place = reading.open(source, () if known is None else [column.name for column in known.columns.columns])
+    place = reading.open(source, None if known is None else known.columns)
     follower = Follower(place, known, recipe, chunk, window, every)
-    follower.begin(from_start)
+    follower.begin(from_start, resume)
     with progress(as_json) as tell, follower.interrupts, few_threads(follower.n_columns()):
         for rows in follower.steps(tell):
             if (
@@ -58,10 +59,10 @@ def stream(
             ):
                 write_model(follower.known(), model)
     finished = follower.known()
-    if finished.run is not None:
-        finished.run.record.finish()
     if model is not None:
         write_model(finished, model)
+    if finished.run is not None:  # a last point for the report; the file goes on as if there had been no stop
+        finished.run.record.finish()
     if report is not None:
         _write_report(finished, report)
     _show(finished, follower, model, report, as_json)
@@ -126,18 +127,25 @@ class Follower:
             raise DataError(f"{self.source.name} has no rows." if not self.interrupts.asked else "No row was learned.")
         return self.model
 
-    def begin(self, from_start: bool) -> None:
+    def begin(self, from_start: bool, resume: bool) -> None:
         """Go on from where a run over the same source stopped."""
-        run = self.model.run if self.model is not None else None
-        if self.model is None or run is None or run.source != self.source.name or from_start:
-            if self.model is not None:
-                self.model.run = self._new_run(self.model)
+        if self.model is None:
             return
-        say(f"the model has learned {run.rows:,} rows of {run.source}: going on after them")
+        run = self.model.run
+        if run is not None and run.source == self.source.identity and not from_start:
+            if not self.source.repeats and not resume:
+                raise typer.BadParameter(
+                    f"the model has learned {run.rows:,} rows of a pipe before. Does this one begin with them, or are "
+                    "all of its rows new? Say --resume, or --from-start"
+                )
+            say(f"the model has learned {run.rows:,} rows of {run.name}: going on after them")
+            return
+        say(f"the model has learned {self.model.rows:,} rows before; {self.source.name} is read from its beginning")
+        self.model.run = self._new_run(self.model)
 
     def _new_run(self, model: TableModel) -> Run:
         record = Prequential(model.estimator, (), self.window, self.every, None, False, _SNAPSHOTS)
-        return Run(self.source.name, "", 0, self.chunk, record)
+        return Run(self.source.identity, self.source.name, "", 0, self.chunk, record)
 
     def steps(self, tell: Tell) -> Iterator[int]:
         """Test and learn chunk by chunk; yields the rows of the source so far, when the model is complete."""

@@ -37,6 +37,8 @@ _ALIGN = 64
 _DIGEST = 32
 _BLOCK = 2**20
 _MOST_HEADER = 2**20  # bytes: what is long belongs into arrays, and parsed JSON takes many times its size
+# What code that puts a thing together may say of parts that are well-formed one by one and wrong together.
+_MISFITS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError, MemoryError)
 _STALE = 600  # seconds after which a temporary file is one that somebody left behind
 
 
@@ -214,6 +216,10 @@ def reading(path: str | os.PathLike[str]) -> Iterator[Reader]:
             yield _open(file)
         except ModelFileError as error:
             raise ModelFileError(f"{os.fspath(path)} cannot be read as a model: {error}.") from error.__cause__
+        except _MISFITS as error:
+            raise ModelFileError(
+                f"{os.fspath(path)} cannot be read as a model: its parts do not fit together."
+            ) from error
 
 
 def _open(file: BufferedReader) -> Reader:

@@ -17,7 +17,7 @@ from ..state import Policy
 from ..streaming import quiet
 from ..tested import TestedRows
 from .container import ModelFileError, Writer
-from .parts import COUNT, DECISION, MAPPING, PARAMETER
+from .parts import COUNT, DECISION, MAPPING, PARAMETER, check_sorted
 from .spec import (
     FLOATS,
     ArrayOf,
@@ -34,7 +34,7 @@ from .spec import (
     Text,
     blank,
 )
-from .words import Ids, Keys, Labels
+from .words import Ids, Keys, Labels, Words
 
 
 # The learner of a stream: "K" classes, "D" columns with the bias, "E" machines; "n" rows of one store.
@@ -129,8 +129,9 @@ _MEMBER_FIELDS: dict[str, Spec] = {
     "bounds": ArrayOf("f8", "K", "K", 2), "solved": ArrayOf("b1", "K", "K"), "kept": _KEPT, "gone": _GONE,
     "moved": ArrayOf("b1", "K"), "pushed": ArrayOf("b1", "K"), "factors": ArrayOf("f8", "K"),
     "nearest": ArrayOf("f8", "K"), "farthest": ArrayOf("f8", "K"), "rise": Float(), "faded": Bool(),
-    "faded_at": COUNT, "unit": Float(), "pending": Maybe(_KEPT), "waiting": COUNT, "seen": ArrayOf("i8", "K"),
-    "since": ArrayOf("i8", "K"), "clock": COUNT, "most_lag": Int(1),
+    "faded_at": COUNT, "unit": Float(), "pending": Maybe(_KEPT), "waiting": COUNT,
+    "seen": ArrayOf("i8", "K", low=0, below=2**53), 
+    "since": ArrayOf("i8", "K", low=0, below=2**53), "clock": COUNT, "most_lag": Int(1),
 }  # fmt: skip
 
 
@@ -138,6 +139,8 @@ def _member(**fields: Any) -> Incremental:
     pending = fields.pop("pending")
     if len(fields["settings"].box) != len(fields["planes"]) or len(fields["settings"].reg) != len(fields["planes"]):
         raise ModelFileError("sizes of arrays do not agree")
+    if fields["waiting"] != (0 if pending is None else len(pending)):
+        raise ModelFileError("rows that wait are missing")
     member: Incremental = blank(Incremental)(**fields, pending=[] if pending is None else [pending])
     return member
 
@@ -176,6 +179,7 @@ def _learner(**fields: Any) -> Learner:
     members, untold = fields["members"], fields.pop("untold")
     if not members or not len(members) == len(fields["policies"]) == len(fields["trust"]):
         raise ModelFileError("a committee has no members, or too many")
+    check_sorted(fields["classes"])
     fields["policies"] = tuple(fields["policies"])
     fields["lineage"] = frozenset(fields["lineage"])
     learner: Learner = blank(Learner)(**fields, untold=[] if untold is None else [untold])
@@ -212,7 +216,7 @@ LEARNER = Record(
         "policies": ListOf(_POLICY, 16), "n_components": Int(1), "seed": Int(0), "members": ListOf(_MEMBER, 16),
         "trust": ArrayOf("f8", "E"), "slopes": ArrayOf("f8", "E"), "tested": _TESTED_ROWS, "untold": Maybe(_UNTOLD),
         "decision": DECISION, "watch": Maybe(_WATCH), "warm_up_shows": Bool(), "warm_rows": COUNT,
-        "detector": PARAMETER, "drifts": _Drifts(), "lineage": ListOf(Text(most=64), 1000), "clock": COUNT,
+        "detector": PARAMETER, "drifts": _Drifts(), "lineage": Words(), "clock": COUNT,
     },
     parts=_learner_parts,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from ..learner import Learner
 from ..warmup import Given, Waiting
 from .container import ModelFileError, Writer
 from .learners import LEARNER
-from .parts import COUNT, DECISION, GIVEN, MAPPING, PARAMETER
+from .parts import COUNT, DECISION, GIVEN, MAPPING, PARAMETER, check_sorted, map_width
 from .spec import (
     FLOATS,
     ArrayOf,
@@ -193,6 +193,9 @@ def _set_jobs(model: FBTWSVM) -> None:
 
 def _check(model: FBTWSVM) -> None:
     """Let the map see a row: what comes out must be what the planes expect."""
+    check_sorted(model.classes_)
+    if map_width(model._mapping, model.n_features_in_) != model.planes_.shape[2]:
+        raise ModelFileError("its planes do not fit its feature map")
     one = np.zeros((1, model.n_features_in_), dtype=model._mapping.dtype)
     try:
         columns = model._mapping.rows(one).shape[1]

@@ -164,3 +164,25 @@ GIVEN = Record(
     {"X": Rows("n", "F"), "y": Labels("n"), "weights": ArrayOf("f8", "n"), "ids": Ids("n")},
     own=("n",),
 )
+
+
+def check_sorted(classes: Any) -> None:
+    """Refuse classes that are not sorted, or not different: indices are found by bisection."""
+    try:
+        rising = bool((classes[1:] > classes[:-1]).all())
+    except TypeError as error:
+        raise ModelFileError("classes cannot be compared") from error
+    if not rising:
+        raise ModelFileError("classes are not sorted")
+
+
+def map_width(mapping: Mapping, n_features: int) -> int:
+    """Return how many columns a map makes, bias included, without making any."""
+    transformer = mapping.transformer
+    if transformer is None:
+        return n_features + 1
+    if isinstance(transformer, (AdditiveIntersectionFeatures, AdditiveChi2Sampler)):
+        return n_features * (2 * int(transformer.sample_steps) - 1) + 1
+    made = {NystroemFeatures: "landmarks_", ExactKernel: "rows_", FourierFeatures: "phases_"}
+    array = getattr(transformer, made.get(type(transformer), "random_offset_"))
+    return int(array.shape[0]) + 1

@@ -91,7 +91,7 @@ class Float:
 
     def read(self, node: Any, context: Context) -> float:
         """Read it."""
-        if node in ("inf", "-inf", "nan") or type(node) in (int, float):
+        if node in ("inf", "-inf", "nan") or type(node) is float or (type(node) is int and abs(node) < 2**1000):
             return float(node)
         raise ModelFileError("a number is missing")
 
@@ -117,13 +117,13 @@ class Text:
         self.options, self.most = options, most
 
     def write(self, value: Any, writer: Writer) -> str:
-        """Write it."""
-        return str(value)
+        """Write it, unless it could not be read again."""
+        return self.read(str(value), None)
 
-    def read(self, node: Any, context: Context) -> str:
+    def read(self, node: Any, context: Context | None) -> str:
         """Read it."""
         if type(node) is not str or len(node) > self.most or (self.options and node not in self.options):
-            raise ModelFileError("a word is missing or unknown")
+            raise ModelFileError("a word is missing, unknown or too long")
         return node
 
 
@@ -223,6 +223,8 @@ class ListOf:
 
     def write(self, value: Any, writer: Writer) -> list[Any]:
         """Write each item."""
+        if len(value) > self.most:
+            raise ModelFileError(f"A list of {len(value):,} things is too long for a model file.")
         return [self.spec.write(item, writer) for item in value]
 
     def read(self, node: Any, context: Context) -> list[Any]:

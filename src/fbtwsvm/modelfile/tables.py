@@ -35,7 +35,7 @@ _CHOICES = Record(
 
 
 def _columns(names: list[str], fills: Any, sizes: Any, categories: list[str], **fields: Any) -> Columns:
-    if int(sizes[sizes > 0].sum()) != len(categories):
+    if sizes.max(initial=0) > len(categories) or int(sizes[sizes > 0].sum()) != len(categories):
         raise ModelFileError("categories of columns are missing")
     left, columns = iter(categories), []
     for name, fill, size in zip(names, fills.tolist(), sizes.tolist(), strict=True):
@@ -61,7 +61,7 @@ _COLUMNS = Record(
     _columns,
     {
         "choices": _CHOICES, "names": Words("C"), "fills": ArrayOf("f8", "C"), "sizes": ArrayOf("i8", "C", low=-1),
-        "categories": Words(), "labels": Text("whole", "text"), "shift": ArrayOf("f8", "F"),
+        "categories": Words(), "labels": Text("whole", "text", "number", "truth"), "shift": ArrayOf("f8", "F"),
         "scale": ArrayOf("f8", "F"), "mean": ArrayOf("f8", "F"), "deviation": ArrayOf("f8", "F"),
         "recent": ArrayOf("f8", 2, "F"), "weight": Float(), "unseen": COUNT,
     },
@@ -70,7 +70,7 @@ _COLUMNS = Record(
 
 
 def _score(known: list[Any], **fields: Any) -> Score:
-    if len(set(known)) != len(known) or (fields["last"] or 0) > len(known) or not len(fields["recent"]):
+    if len(set(known)) != len(known) or (fields["last"] or 0) >= max(len(known), 1) or not len(fields["recent"]):
         raise ModelFileError("the record of a stream is inconsistent")
     score: Score = blank(Score)(known={label: i for i, label in enumerate(known)}, **fields)
     return score
@@ -88,13 +88,17 @@ _SCORE = Record(
 
 def _record(values: Any, classes: Any, marks: Any, **fields: Any) -> Prequential:
     snapshots = []
+    whole = values[:, [name in _WHOLE for name in _FIELDS]]
+    if not (np.abs(whole) <= 2**53).all():
+        raise ModelFileError("the record of a stream holds counts that are none")
     for numbers, counts in zip(values.tolist(), classes.tolist(), strict=True):
         named = {k: int(v) if k in _WHOLE else v for k, v in zip(_FIELDS, numbers, strict=True)}
         snapshots.append(Snapshot(**named, window_classes=tuple(count for count in counts if count >= 0)))
     record: Prequential = blank(Prequential)(
         **fields, model=None, chunks=(), classes=None, progress=False, snapshots=snapshots, marks=marks.tolist()
     )
-    if record.score.recent.max() >= len(record.score.known):
+    true_and_given, same = record.score.recent[:, :2], record.score.recent[:, 2]
+    if true_and_given.max() >= len(record.score.known) or same.max() > 1:
         raise ModelFileError("the record of a stream is inconsistent")
     return record
 
@@ -122,7 +126,7 @@ _RECORD_FIELDS: dict[str, Spec] = {
 _RUN = Record(
     Run,
     {
-        "source": Text(), "place": Text(), "rows": COUNT, "chunk": Int(1),
+        "source": Text(), "name": Text(), "place": Text(), "rows": COUNT, "chunk": Int(1),
         "record": Record(_record, _RECORD_FIELDS, own=("L", "N"), parts=_record_parts),
     },
 )  # fmt: skip

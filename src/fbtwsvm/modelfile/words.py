@@ -109,8 +109,9 @@ class Labels:
         """Store them with their type."""
         if value.dtype.kind == "O":
             return {"type": "O", "values": Keys(self.size).write(value, writer)}
-        if value.dtype.kind == "U":
-            return {"type": f"U{value.dtype.itemsize // 4}", "values": Words(self.size).write(value.tolist(), writer)}
+        if value.dtype.kind == "U":  # code points, so that memory when read is no more than the file holds
+            codes = np.ascontiguousarray(value).view(np.int32).reshape(len(value), -1)
+            return {"type": "U", "values": writer.add(codes)}
         if value.dtype.kind not in "iufb" or value.dtype == np.float16 or value.dtype.itemsize > 8:
             raise ModelFileError(f"Labels of type {value.dtype} cannot be stored in a model file.")
         wide = value.astype(np.float64 if value.dtype.kind == "f" else np.int64)
@@ -122,11 +123,11 @@ class Labels:
         kind, values = Text(most=8).read(fields["type"], context), fields["values"]
         if kind == "O":
             return Ids(self.size).read(values, context)
-        if kind[:1] == "U" and kind[1:].isdigit():
-            texts = Words(self.size).read(values, context)
-            if int(kind[1:]) > max([1, *map(len, texts)]):
-                raise ModelFileError("labels are said to be longer than they are")
-            return np.array(texts, dtype=kind)
+        if kind == "U":
+            codes = ArrayOf("i4", self.size, None, low=0, below=0x110000).read(values, context)
+            if not codes.shape[1]:
+                raise ModelFileError("labels have no letters")
+            return np.ascontiguousarray(codes).view(f"<U{codes.shape[1]}").reshape(-1)
         if kind not in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"):
             raise ModelFileError("labels have an unknown type")
         wide = ArrayOf("f8" if kind[0] == "f" else "i8", self.size).read(values, context)

@@ -58,12 +58,12 @@ def page(model: TableModel) -> str:
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(run.source)}: tested, then learned</title>
+<title>{escape(run.name)}: tested, then learned</title>
 <style>{_STYLE}</style>
 </head>
 <body>
 <main>
-<h1>{escape(run.source)}</h1>
+<h1>{escape(run.name)}</h1>
 <p>Each chunk of {run.chunk:,} rows was first answered, then learned. The first rows, before anything was known, are not
 counted.</p>
 <div class="tiles">{tiles}</div>

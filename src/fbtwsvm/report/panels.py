@@ -136,7 +136,7 @@ def regions(ax: Axes, model: TableModel) -> None:
         )
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(5))
-    ax.set(xlabel=columns.names[0], ylabel=columns.names[1], xlim=extent[:2], ylim=extent[2:])
+    ax.set(xlabel=_short(columns.names[0]), ylabel=_short(columns.names[1]), xlim=extent[:2], ylim=extent[2:])
     _legend(ax, 5)
 
 
@@ -185,7 +185,8 @@ def _against_rows(ax: Axes, columns: int = 0) -> None:
 def _short(label: Any) -> str:
     """Return a label, or its beginning where it would crowd the picture."""
     text = str(label)
-    return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "…"
+    text = text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "…"
+    return ("\u200b" if text.startswith("_") else "") + text.replace("$", r"\$")  # neither hidden nor a formula
 
 
 def _legend(ax: Axes, columns: int) -> None:

@@ -18,7 +18,7 @@ def draw(model: TableModel, file: BinaryIO) -> None:
     n_rows = -(-len(panels) // 2)
     figure = Figure(figsize=(11, 0.9 + 3.9 * n_rows), layout="constrained")
     facts = ", ".join(f"{name} {value}" for name, value in headline(model)[:2] + headline(model)[4:6])
-    figure.suptitle(f"{model.run.source}\n{facts}", fontsize=11)
+    figure.suptitle(f"{model.run.name}\n{facts}", fontsize=11, parse_math=False)
     for place, (title, panel, _) in enumerate(panels, start=1):
         ax = figure.add_subplot(n_rows, 2, place)
         panel(ax, model)

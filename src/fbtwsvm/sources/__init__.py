@@ -120,5 +120,5 @@ def _file_source(
         case "arrow":
             return files.ArrowSource(path)
         case "npy" | "npz":
-            return files.NumpySource(path, part)
+            return files.NumpySource(path, part, matrix=form == "npy")
     raise DataError(f"{form!r} is not one of the formats {', '.join(FORMATS)}.")

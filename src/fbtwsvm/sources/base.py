@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+
+_MOST_LETTERS = 1000
 
 
 class DataError(ValueError):
@@ -15,12 +19,17 @@ class DataError(ValueError):
 class Source:
     """Rows from somewhere, as tables of any size, one after another.
 
-    `name` tells sources apart, without passwords.  A place is a text that says where to go on: for most sources the
+    `name` is what people call it, without passwords.  A place is a text that says where to go on: for most sources the
     number of rows before it.
     """
 
     name: str = ""
-    numbered = True  # whether a place is a number of rows
+    repeats = True  # whether it has the same rows when it is read again
+
+    @property
+    def identity(self) -> str:
+        """Return what tells it apart from other sources, however it was named; short enough for a model file."""
+        return self.name if len(self.name) <= _MOST_LETTERS else _shortened(self.name)
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows from the beginning."""
@@ -48,6 +57,20 @@ class Source:
     def share_done(self) -> float | None:
         """Return how much has been read, from 0 to 1, if that is known."""
         return None
+
+
+def _shortened(text: str) -> str:
+    return f"{text[:_MOST_LETTERS]}... {hashlib.sha256(text.encode()).hexdigest()}"
+
+
+class FileSource(Source):
+    """A file; two names of one file are one source."""
+
+    @property
+    def identity(self) -> str:
+        """Return the full path."""
+        path = os.path.abspath(self.name)
+        return path if len(path) <= _MOST_LETTERS else _shortened(path)
 
 
 def in_chunks(tables: Iterator[pa.Table], size: int, first: int | None = None) -> Iterator[pa.Table]:

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as papq
 
-from .base import DataError, Source, numbered_names, one_line, table_of
+from .base import DataError, FileSource, numbered_names, one_line, table_of
 
 _BATCH = 65_536  # rows
 _MOST_VALUES = 4_000_000
 
 
-class ParquetSource(Source):
+class ParquetSource(FileSource):
     """A Parquet file."""
 
     def __init__(self, path: str) -> None:
@@ -39,7 +39,7 @@ class ParquetSource(Source):
         return self._done / self._rows if self._rows else None
 
 
-class ArrowSource(Source):
+class ArrowSource(FileSource):
     """An Arrow file (also called Feather) or Arrow stream."""
 
     def __init__(self, path: str) -> None:
@@ -61,15 +61,15 @@ class ArrowSource(Source):
             raise DataError(f"{self.name} cannot be read as Arrow: {one_line(error)}") from error
 
 
-class NumpySource(Source):
+class NumpySource(FileSource):
     """A matrix in an .npy file, or X and y in an .npz file: columns x0, x1, ... and the label y.
 
     In a name like ``letter.npz:train`` the arrays are X_train and y_train.
     """
 
-    def __init__(self, path: str, part: str = "") -> None:
+    def __init__(self, path: str, part: str = "", matrix: bool = False) -> None:
         self.name = f"{path}:{part}" if part else path
-        self.path, self.part = path, part
+        self.path, self.part, self.matrix = path, part, matrix
         self._rows, self._done = 0, 0
 
     def share_done(self) -> float | None:
@@ -79,11 +79,11 @@ class NumpySource(Source):
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
         try:
-            pieces = self._matrix() if self.path.endswith(".npy") else self._pair()
+            pieces = self._matrix() if self.matrix else self._pair()
             for X, y in pieces:
                 self._done += len(X)
-                columns = dict(zip(numbered_names(X.shape[1]), np.ascontiguousarray(X.T), strict=True))
-                yield table_of(columns if y is None else {**columns, "y": y})
+                columns = dict(zip(numbered_names(X.shape[1]), _native(X.T), strict=True))
+                yield table_of(columns if y is None else {**columns, "y": _native(y)})
         except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
             if isinstance(error, DataError):
                 raise
@@ -122,6 +122,14 @@ class NumpySource(Source):
                 f"{self.name} holds an array of shape {shape} and type {dtype}; a matrix of numbers is read."
             )
         self._rows, self._done = shape[0], 0
+
+
+def _native(array: Any) -> Any:
+    """Return an array as Arrow can hold it: by rows, in this machine's order of bytes, no longer than float64."""
+    kind = (
+        np.dtype(np.float64) if array.dtype.kind == "f" and array.dtype.itemsize > 8 else array.dtype.newbyteorder("=")
+    )
+    return np.ascontiguousarray(array, dtype=kind)
 
 
 def _header(file: Any, name: str) -> tuple[tuple[int, ...], Any]:

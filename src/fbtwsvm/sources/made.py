@@ -25,13 +25,13 @@ class GeneratedSource(Source):
                 options[name.replace("-", "_")] = float(value) if not value.lstrip("-").isdigit() else int(value)
             except ValueError as error:
                 raise DataError(f"{address}: {name}={value} is not a number.") from error
-        self.rows = int(options.pop("rows", 100_000))
         self._done = 0
         if kind not in GENERATORS:
             raise DataError(f"{address}: there are the generators {', '.join(GENERATORS)}.")
         try:
+            self.rows = int(options.pop("rows", 100_000))
             self._generator = make(kind, **options)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise DataError(f"{address}: {one_line(error)}") from error
 
     def tables(self) -> Iterator[pa.Table]:

@@ -33,7 +33,10 @@ class SqlSource(Source):
             raise DataError(f"{place} is not an address of a database.") from error
         if self._url.drivername == "postgresql":  # the driver that the extra installs
             self._url = self._url.set(drivername="postgresql+psycopg")
-        self.name = f"{self._url.render_as_string(hide_password=True)} {self.query}"
+        place = self._url.set(
+            query={}, username=None, password=None
+        ).render_as_string()  # there may be secrets in these
+        self.name = f"{place} {self.query}"
         file = self._url.database
         if self._url.get_backend_name() == "sqlite" and file not in (None, "", ":memory:") and not os.path.exists(file):
             raise FileNotFoundError(f"There is no file {file}.")  # SQLite would make an empty one
@@ -48,6 +51,9 @@ class SqlSource(Source):
             with engine.connect().execution_options(stream_results=True) as connection:
                 result = connection.execute(text(self.query.replace(":", "\\:")))  # a colon is no parameter here
                 names = list(result.keys())
+                twice = next((name for name in names if names.count(name) > 1), None)
+                if twice is not None:
+                    raise DataError(f"The query has two columns {twice!r}: name one of them otherwise (AS).")
                 for rows in result.partitions(_BATCH):
                     yield table_of(dict(zip(names, map(_column, zip(*rows, strict=True)), strict=True)))
         except (SQLAlchemyError, ImportError) as error:

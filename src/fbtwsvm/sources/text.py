@@ -12,6 +12,7 @@ import io
 import os
 import re
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,20 +20,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from .base import DataError, Source, numbered_names, one_line, table_of
+from ..kernels import compiled
+from .base import DataError, FileSource, numbered_names, one_line, table_of
 
 _PIECE = 2**20  # bytes read at a time
 _MOST_RECORD = 64 * 2**20  # bytes of one row: more means that a quote was never closed
 _MOST_VALUES = 8_000_000  # numbers of one table
-_MISSING = ["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"]
 _DELIMITERS = ",;\t|"
 
 
-class TextSource(Source):
+class TextSource(FileSource):
     """A stream of bytes, opened, unpacked and cut into whole lines."""
 
     def __init__(self, path: str) -> None:
         self.path = self.name = path
+        self.repeats = path != "-"
         self._file: Any = None
 
     def share_done(self) -> float | None:
@@ -55,31 +57,84 @@ class TextSource(Source):
         plain: Callable[[int], bytes] = file.read1
         return plain
 
-    def _blocks(self, quote: bytes = b"") -> Iterator[bytes]:
-        """Yield whole lines, many at a time; a line end between quotes does not count."""
+    def _blocks(self, cutter: LineCutter | None = None) -> Iterator[bytes]:
+        """Yield whole rows, many at a time."""
+        cutter = cutter or LineCutter()
         try:
             read, rest = self._stream(), b""
             while piece := read(_PIECE):
                 rest += piece
-                end = rest.rfind(b"\n")
-                while quote and end >= 0 and rest.count(quote, 0, end) % 2:
-                    end = rest.rfind(b"\n", 0, end)
-                if end >= 0:
-                    yield rest[: end + 1]
-                    rest = rest[end + 1 :]
+                end = cutter.end(rest)
+                if end:
+                    yield rest[:end]
+                    rest = rest[end:]
                 elif len(rest) > _MOST_RECORD:
-                    raise DataError(
-                        f"{self.name}: a row has more than {_MOST_RECORD:,} bytes; is a quote never closed?"
-                    )
+                    raise DataError(f"{self.name}: a row has over {_MOST_RECORD:,} bytes; is a quote never closed?")
             if rest.strip():
                 yield rest
-        except (EOFError, gzip.BadGzipFile, pa.ArrowInvalid, OSError) as error:
-            if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile) and error.errno:
+        except (EOFError, gzip.BadGzipFile, zlib.error, pa.ArrowInvalid) as error:
+            raise DataError(f"{self.name} is compressed, and damaged or cut off: {one_line(error)}") from error
+        except OSError as error:
+            if error.errno or isinstance(error, gzip.BadGzipFile):
                 raise
             raise DataError(f"{self.name} is compressed, and damaged or cut off: {one_line(error)}") from error
         finally:
             if self._file is not None and self.path != "-":
                 self._file.close()
+
+
+class LineCutter:
+    """Finds where the last whole row of a buffer ends; a buffer begins where the last row ended."""
+
+    def end(self, buffer: bytes) -> int:
+        """Return the place after the last line end, or 0."""
+        return buffer.rfind(b"\n") + 1
+
+
+class QuoteCutter(LineCutter):
+    """The same where a line end between quotes does not count; each byte is looked at once."""
+
+    def __init__(self, delimiter: str | None) -> None:
+        self.delimiter = delimiter
+        self._seen, self._state = 0, 0
+
+    def end(self, buffer: bytes) -> int:
+        """Return the place after the last row, or 0."""
+        if self.delimiter is None:
+            line, found, _ = buffer.lstrip(b"\xef\xbb\xbf\r\n").partition(b"\n")
+            if not found:
+                return 0
+            self.delimiter = max(_DELIMITERS, key=lambda each: line.count(each.encode()))
+        data = np.frombuffer(buffer, dtype=np.uint8)
+        end, self._state = _last_row_end(data, self._seen, self._state, ord(self.delimiter))
+        self._seen = len(buffer) - end
+        return int(end)
+
+
+@compiled
+def _last_row_end(data, start, state, delimiter):
+    """Follow the quotes of CSV from `start` on; returns the place after the last row (or 0) and the state at the end.
+
+    States: 0 at the start of a field, 1 within one, 2 between quotes, 3 after a quote between quotes.  A quote within a
+    field that did not begin with one is a letter like any other.
+    """
+    end = 0
+    for i in range(start, len(data)):
+        letter = data[i]
+        if state == 2:
+            if letter == 34:
+                state = 3
+        elif state == 3 and letter == 34:
+            state = 2
+        elif letter == 10:
+            state, end = 0, i + 1
+        elif letter == delimiter:
+            state = 0
+        elif state == 0 and letter == 34:
+            state = 2
+        else:
+            state = 1
+    return end, state
 
 
 class DelimitedSource(TextSource):
@@ -91,16 +146,18 @@ class DelimitedSource(TextSource):
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
-        names, delimiter, quote, rows = None, self.delimiter, '"', 0
-        for block in self._blocks(b'"'):
+        names, rows, cutter = None, 0, QuoteCutter(self.delimiter)
+        for block in self._blocks(cutter):
             if names is None:
-                block = block.removeprefix(b"\xef\xbb\xbf")
+                block = block.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+                if not block:
+                    continue
                 first, _, rest = block.partition(b"\n")
-                delimiter = delimiter or _delimiter(first)
-                names = self._names(first, delimiter)
+                cutter.delimiter = cutter.delimiter or ","  # one line without an end
+                names = self._names(first, cutter.delimiter)
                 block = rest if self.header else block
             if block.strip():
-                table = _parse(block, names, str(delimiter), quote, rows, self.name)
+                table = _parse(block, names, str(cutter.delimiter), '"', rows, self.name)
                 rows += table.num_rows
                 yield table
         if names is None:
@@ -109,19 +166,18 @@ class DelimitedSource(TextSource):
     def _names(self, line: bytes, delimiter: str) -> list[str]:
         try:
             text = line.decode().rstrip("\r")
+            fields = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
         except UnicodeDecodeError as error:
             raise DataError(f"{self.name} is not a text in UTF-8, or not a text at all.") from error
-        fields = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
+        except csv.Error as error:
+            raise DataError(
+                f"{self.name}: the first line cannot be read ({error}); do lines end in a newline?"
+            ) from error
         if not self.header:
             return numbered_names(len(fields))
         if fields and all(_is_number(field) for field in fields):
             raise DataError(f"{self.name}: the first line holds numbers, not names of columns. Add --no-header.")
         return _distinct(fields, self.name)
-
-
-def _delimiter(line: bytes) -> str:
-    """Guess what separates columns from the first line."""
-    return max(_DELIMITERS, key=lambda delimiter: line.count(delimiter.encode()))
 
 
 def _is_number(text: str) -> bool:
@@ -148,7 +204,7 @@ def _parse(block: bytes, names: list[str], delimiter: str, quote: str, rows: int
             read_options=pacsv.ReadOptions(column_names=names, use_threads=False, block_size=whole),
             parse_options=pacsv.ParseOptions(delimiter=delimiter, quote_char=quote, newlines_in_values=True),
             convert_options=pacsv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=_MISSING
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, null_values=[]
             ),
         )
     except pa.ArrowInvalid as error:
@@ -175,9 +231,10 @@ class ArffSource(TextSource):
                 continue
             if block.lstrip().startswith(b"{"):
                 raise DataError(f"{self.name}: sparse ARFF is not supported; write plain rows, or libsvm text.")
-            block = b"\n".join(line.strip() for line in block.split(b"\n") if line.strip()[:1] not in (b"%", b""))
-            quote = "'" if b"'" in block else '"'
-            table = _parse(block, list(attributes), ",", quote, rows, self.name)
+            block = b"\n".join(_arff_line(line) for line in block.split(b"\n"))
+            if not block.strip():
+                continue
+            table = _parse(block, list(attributes), ",", "'", rows, self.name)
             rows += table.num_rows
             yield table_of(
                 {
@@ -187,6 +244,16 @@ class ArffSource(TextSource):
             )
         if attributes is None:
             raise DataError(f"{self.name} has no @data line.")
+
+
+def _arff_line(line: bytes) -> bytes:
+    """Return a row with one kind of quotes and no blanks before them, or nothing for a comment."""
+    line = line.strip()
+    if line[:1] == b"%":
+        return b""
+    if b'"' in line and b"'" not in line:
+        line = line.replace(b'"', b"'")
+    return re.sub(rb"\s*,\s*'", b",'", line) if b"'" in line else line
 
 
 def _attributes(head: str, source: str) -> dict[str, bool]:
