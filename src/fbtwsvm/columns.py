@@ -135,17 +135,18 @@ class Columns:
         if name not in table.column_names:
             raise DataError(f"The source has no column {name!r}, the target; it has {_listed(table.column_names)}.")
         held = table[name]
+        if self.labels == "whole" and (whole := as_whole(held)) is not None:
+            return whole
         missing = is_missing(held)
         if missing.any():
-            raise DataError(
-                f"Row {first_row + 1 + int(np.argmax(missing)):,} has no value in the target column {name!r}."
-            )
+            row = first_row + 1 + int(np.argmax(missing))
+            raise DataError(f"Row {row:,} has no value in the target column {name!r}.")
         if self.labels == "text":
             return np.array(as_texts(held).to_pylist(), dtype=np.str_)
-        found = as_whole(held) if self.labels == "whole" else as_numbers(held)
-        if found is None:
+        numbers = None if self.labels == "whole" else as_numbers(held)
+        if numbers is None:
             raise DataError(f"The target {name!r} held numbers so far; of the rows after {first_row:,} some do not.")
-        return found.astype(bool) if self.labels == "truth" else found
+        return numbers.astype(bool) if self.labels == "truth" else numbers
 
     def ids(self, table: pa.Table) -> list[Any] | None:
         """Return the ids of rows as texts, or None where the model has none."""

@@ -72,14 +72,20 @@ def as_numbers(values: Any) -> Array | None:
 def as_whole(values: Any) -> Array | None:
     """Return values as whole numbers, or None if one of them is something else, or missing."""
     values = plain(values)
-    if pa.types.is_boolean(values.type) or has_no_meaning(values) or is_missing(values).any():
+    if pa.types.is_boolean(values.type) or has_no_meaning(values) or values.null_count:
         return None
     if pa.types.is_integer(values.type) or pa.types.is_string(values.type):
         try:
-            return _array(pc.cast(as_texts(values), pa.int64()))
-        except pa.ArrowInvalid:
+            return _array(pc.cast(values, pa.int64()))
+        except pa.ArrowInvalid:  # too large, or with blanks around it, or no whole number
             if pa.types.is_integer(values.type):
                 return None
+            values = as_texts(values)
+    try:
+        if pa.types.is_string(values.type) and not values.null_count:
+            return _array(pc.cast(values, pa.int64()))
+    except pa.ArrowInvalid:
+        return None  # what was as 1.0 is 1 by now
     numbers = as_numbers(values)
     if numbers is None or not (np.abs(numbers) <= _EXACT).all():
         return None
