@@ -52,11 +52,8 @@ def stream(
     follower.begin(from_start, resume)
     with progress(as_json) as tell, follower.interrupts, few_threads(follower.n_columns()):
         for rows in follower.steps(tell):
-            if (
-                model is not None
-                and checkpoint is not None
-                and rows // checkpoint > (rows - follower.last) // checkpoint
-            ):
+            due = checkpoint is not None and rows // checkpoint > (rows - follower.last) // checkpoint
+            if due and model is not None:
                 write_model(follower.known(), model)
     finished = follower.known()
     if model is not None:

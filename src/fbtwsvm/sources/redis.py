@@ -22,8 +22,6 @@ class RedisSource(Source):
     waits for new rows for ever, or with ``&idle=SECONDS`` ends after so long without any.
     """
 
-    numbered = False
-
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
         options = parse_qs(parts.query)
