@@ -6,8 +6,11 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
+from hypothesis import settings
 
 matplotlib.use("Agg")
+settings.register_profile("fbtwsvm", deadline=None)  # the first call of a compiled function compiles it
+settings.load_profile("fbtwsvm")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, f1_score
 
 import fbtwsvm as package
-from command import COMMAND, assert_equal, fbtwsvm, fbtwsvm_json
+from command import COMMAND, assert_equal, called, fbtwsvm, fbtwsvm_json
 from fbtwsvm import FBTWSVM
 from fbtwsvm.cli import app
 from fbtwsvm.generators import make
@@ -42,12 +42,32 @@ def data(tmp_path_factory):
 def model(data):
     """Return a model of the training rows, learned in chunks, with ids."""
     path = data / "model.fbt"
-    fbtwsvm("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", path, "--chunk", 100, *QUICK)
+    called("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", path, "--chunk", 100, *QUICK)
     return path
 
 
 def rows(path):
     return pacsv.read_csv(path).to_pydict()
+
+
+def test_every_verb_in_a_process_of_its_own(tmp_path, monkeypatch):
+    """A whole day's work, from a shell, on files."""
+    monkeypatch.chdir(tmp_path)
+    fourier = ("--feature-map", "fourier", "--gamma", "0.05", "--n-components", "40", "--warm-up", "200")
+    fbtwsvm("generate", "sea", "-n", 1000, "-o", "rows.csv")
+    fbtwsvm("generate", "sea", "-n", 600, "--seed", 1, "-o", "more.parquet")
+    fbtwsvm("train", "rows.csv", "-t", "y", "-o", "first.fbt", "--chunk", 100, *fourier)
+    fbtwsvm("train", "more.parquet", "--like", "first.fbt", "-o", "second.fbt")
+    fbtwsvm("merge", "first.fbt", "second.fbt", "-o", "both.fbt")
+    fbtwsvm("update", "both.fbt", "more.parquet")
+    fbtwsvm("unlearn", "both.fbt", "more.parquet")
+    fbtwsvm("predict", "both.fbt", "rows.csv", "-o", "answers.csv")
+    assert len((tmp_path / "answers.csv").read_text().splitlines()) == 1001
+    assert "accuracy" in fbtwsvm("evaluate", "both.fbt", "rows.csv")
+    fbtwsvm("stream", "rows.csv", "-t", "y", "--model", "stream.fbt", "--report", "report.html", *QUICK)
+    fbtwsvm("export", "stream.fbt", "stream.onnx")
+    assert "1,600" in fbtwsvm("info", "both.fbt")
+    assert {path.name for path in tmp_path.iterdir()} >= {"report.html", "stream.onnx", "both.fbt"}
 
 
 def test_train_at_once_equals_python(data, tmp_path):
@@ -67,7 +87,7 @@ def test_train_at_once_equals_python(data, tmp_path):
 def test_config_file_and_options_over_it(data, tmp_path):
     config = tmp_path / "c.toml"
     config.write_text('[model]\ngamma = 0.3\nC = [1.0, 2.0]\nmemory = 50\n[columns]\ntarget = "kind"\ndrop = ["id"]\n')
-    fbtwsvm("train", data / "train.csv", "--config", config, "--memory", "none", "-o", tmp_path / "m.fbt")
+    called("train", data / "train.csv", "--config", config, "--memory", "none", "-o", tmp_path / "m.fbt")
     estimator = package.load(tmp_path / "m.fbt").estimator
     assert (estimator.gamma, estimator.C, estimator.memory) == (0.3, (1.0, 2.0), None)
 
@@ -81,14 +101,14 @@ def test_every_parameter_is_an_option():
 
 @pytest.mark.parametrize("verb", [verb.__name__ for verb, _ in app._VERBS])
 def test_every_verb_explains_itself(verb):
-    text = " ".join(fbtwsvm(verb, "--help").split())
+    text = " ".join(called(verb, "--help").split())
     assert f"Example: fbtwsvm {verb} " in text
 
 
 def test_update_in_place_and_elsewhere(data, model, tmp_path):
     here = tmp_path / "m.fbt"
     here.write_bytes(model.read_bytes())
-    fbtwsvm("update", here, data / "more.csv", "-o", tmp_path / "other.fbt")
+    called("update", here, data / "more.csv", "-o", tmp_path / "other.fbt")
     assert here.read_bytes() == model.read_bytes()
     assert fbtwsvm_json("update", here, data / "more.csv")["rows"] == 1250
     assert_equal(package.load(here), package.load(tmp_path / "other.fbt"))
@@ -97,19 +117,17 @@ def test_update_in_place_and_elsewhere(data, model, tmp_path):
 def test_unlearn_by_id(data, model, tmp_path):
     here = tmp_path / "m.fbt"
     here.write_bytes(model.read_bytes())
-    fbtwsvm("update", here, data / "more.csv")
+    called("update", here, data / "more.csv")
     told = fbtwsvm_json("unlearn", here, data / "more.csv")
     assert told["rows"] == 1000
     learner = package.load(here).estimator._learner
     assert learner.members[0].known_ids() == set(map(str, range(1000)))
-    assert "never learned" in fbtwsvm("unlearn", here, data / "more.csv", status=1)
+    assert "never learned" in called("unlearn", here, data / "more.csv", status=1)
 
 
 def test_rows_of_a_batch_are_unlearned_by_id(data, tmp_path):
     model = tmp_path / "m.fbt"
-    fbtwsvm(
-        "train", data / "train.csv", "-t", "kind", "--id", "id", "-o", model, "--gamma", "scale", "--memory", "none"
-    )
+    called("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", model, "--gamma", "scale", "--memory", "none")
     assert fbtwsvm_json("update", model, data / "more.csv")["rows"] == 1250
     assert fbtwsvm_json("unlearn", model, data / "train.csv")["rows"] == 250
     assert package.load(model).estimator._learner.members[0].known_ids() == set(map(str, range(1000, 1250)))
@@ -118,23 +136,23 @@ def test_rows_of_a_batch_are_unlearned_by_id(data, tmp_path):
 def test_merge_models_of_two_parts(data, tmp_path):
     first, second, both = (tmp_path / f"{name}.fbt" for name in ("first", "second", "both"))
     fourier = ("--feature-map", "fourier", "--gamma", "0.2", "--warm-up", 100, "--n-components", 40)
-    fbtwsvm("train", data / "train.csv", "-t", "kind", "--drop", "id", "-o", first, "--chunk", 100, *fourier)
-    fbtwsvm("train", data / "more.csv", "--like", first, "-o", second)
+    called("train", data / "train.csv", "-t", "kind", "--drop", "id", "-o", first, "--chunk", 100, *fourier)
+    called("train", data / "more.csv", "--like", first, "-o", second)
     assert fbtwsvm_json("merge", first, second, "-o", both)["rows"] == 1250
     assert fbtwsvm_json("evaluate", both, data / "test.csv")["accuracy"] > 0.8
-    fbtwsvm("train", data / "more.csv", "-t", "kind", "--drop", "id", "-o", second, "--chunk", 100, *fourier)
-    assert "--like" in fbtwsvm("merge", first, second, "-o", both, status=1)
+    called("train", data / "more.csv", "-t", "kind", "--drop", "id", "-o", second, "--chunk", 100, *fourier)
+    assert "--like" in called("merge", first, second, "-o", both, status=1)
 
 
 def test_predict_and_evaluate(data, model, tmp_path):
     out = tmp_path / "out.csv"
-    fbtwsvm("predict", model, data / "test.csv", "-o", out, "--proba")
+    called("predict", model, data / "test.csv", "-o", out, "--proba")
     answers, truth = rows(out), rows(data / "test.csv")
     assert list(answers) == ["id", "prediction", "probability_no", "probability_yes"]
     assert answers["id"] == truth["id"]
-    printed = fbtwsvm("predict", model, data / "test.csv").splitlines()
+    printed = called("predict", model, data / "test.csv").splitlines()
     assert printed[1] == f'"{truth["id"][0]}","{answers["prediction"][0]}"'
-    lines = fbtwsvm("predict", model, data / "test.csv", "--json").splitlines()
+    lines = called("predict", model, data / "test.csv", "--json").splitlines()
     assert json.loads(lines[0]) == {"id": str(truth["id"][0]), "prediction": answers["prediction"][0]}
     told = fbtwsvm_json("evaluate", model, data / "test.csv")
     right, given = truth["kind"], answers["prediction"]
@@ -143,7 +161,7 @@ def test_predict_and_evaluate(data, model, tmp_path):
     assert told["kappa"] == pytest.approx(cohen_kappa_score(right, given))
     assert told["classes"]["yes"]["f1"] == pytest.approx(f1_score(right, given, pos_label="yes"))
     assert np.sum(told["confusion"]) == len(right)
-    shown = fbtwsvm("evaluate", model, data / "test.csv")
+    shown = called("evaluate", model, data / "test.csv")
     assert "Confusion" in shown
     assert "balanced accuracy" in shown
 
@@ -167,7 +185,7 @@ def test_info(model):
     assert told["knows"] == {"rows": 1000, "classes": ["no", "yes"]}
     assert told["columns"]["names"] == ["size", "colour", "weight"]
     assert told["keeps"]["support"] > 0
-    shown = fbtwsvm("info", model)
+    shown = called("info", model)
     assert "colour (3 categories)" in shown
     assert "1,000" in shown
 
@@ -184,20 +202,20 @@ def test_generate_writes_what_the_generator_makes(tmp_path):
     X, y = make("rbf", seed=3, features=2, classes=3, drift_every=500).rows(2000)
     options = ("rbf", "-n", 2000, "--seed", 3, "--features", 2, "--classes", 3, "--drift-every", 500)
     for suffix in ("csv", "parquet", "npz"):
-        fbtwsvm("generate", *options, "-o", tmp_path / f"rows.{suffix}")
+        called("generate", *options, "-o", tmp_path / f"rows.{suffix}")
     held = rows(tmp_path / "rows.csv")
     np.testing.assert_array_equal(np.column_stack([held["x0"], held["x1"]]), X)
     np.testing.assert_array_equal(held["y"], y)
     with np.load(tmp_path / "rows.npz") as stored:
         np.testing.assert_array_equal(stored["X"], X)
     assert pa.parquet.read_table(tmp_path / "rows.parquet").to_pydict() == held
-    assert fbtwsvm("generate", *options) == (tmp_path / "rows.csv").read_text()
-    assert "no option --depth" in fbtwsvm("generate", "sea", "--depth", 3, status=2)
+    assert called("generate", *options) == (tmp_path / "rows.csv").read_text()
+    assert "no option --depth" in called("generate", "sea", "--depth", 3, status=2)
 
 
 def test_stream_tests_then_learns_and_goes_on(tmp_path):
     path, model = tmp_path / "sea.csv", tmp_path / "m.fbt"
-    fbtwsvm("generate", "sea", "-n", 3000, "--drift-every", 1500, "-o", path)
+    called("generate", "sea", "-n", 3000, "--drift-every", 1500, "-o", path)
     told = fbtwsvm_json("stream", path, "-t", "y", "--model", model, *QUICK)
     assert told["rows"] == 3000
     assert told["tested"] == 2800
@@ -236,8 +254,8 @@ def test_an_interrupt_saves_what_was_learned(tmp_path):
 
 def test_other_names_of_a_source_are_the_same_source(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    fbtwsvm("generate", "sea", "-n", 1000, "-o", "rows.csv")
-    fbtwsvm("stream", "rows.csv", "-t", "y", "--model", "m.fbt", *QUICK)
+    called("generate", "sea", "-n", 1000, "-o", "rows.csv")
+    called("stream", "rows.csv", "-t", "y", "--model", "m.fbt", *QUICK)
     assert fbtwsvm_json("stream", tmp_path / "rows.csv", "--model", "m.fbt")["new_rows"] == 0
     (tmp_path / "again.csv").write_bytes((tmp_path / "rows.csv").read_bytes())
     done = subprocess.run(
@@ -248,7 +266,7 @@ def test_other_names_of_a_source_are_the_same_source(tmp_path, monkeypatch):
 
 def test_a_second_pipe_needs_a_word(tmp_path):
     """Rows of a pipe are skipped, or learned, only when it is said which."""
-    text = fbtwsvm("generate", "sea", "-n", 900)
+    text = called("generate", "sea", "-n", 900)
     model = tmp_path / "m.fbt"
     fbtwsvm("stream", "-", "-t", "y", "--model", model, *QUICK, input="\n".join(text.splitlines()[:501]) + "\n")
     assert "--resume, or --from-start" in fbtwsvm("stream", "-", "--model", model, status=2, input=text)
@@ -260,7 +278,7 @@ def test_one_class_so_far_can_be_gone_on_from(tmp_path):
     """A stream sorted by class has one class for long; its checkpoints must be readable."""
     path, model = tmp_path / "rows.csv", tmp_path / "m.fbt"
     path.write_text("a,y\n" + "".join(f"{i % 7},first\n" for i in range(600)))
-    fbtwsvm("stream", path, "-t", "y", "--model", model, *QUICK)
+    called("stream", path, "-t", "y", "--model", model, *QUICK)
     with open(path, "a") as file:
         file.writelines(f"{i % 7 + 20},second\n" for i in range(300))
     assert fbtwsvm_json("stream", path, "--model", model)["new_rows"] == 300
@@ -272,14 +290,14 @@ def test_labels_and_names_that_look_like_formulas(tmp_path):
     path.write_text(
         "$a^$,_b,y\n" + "".join(f"{i % 7},{i % 5},{'$x_$' if i % 7 > 3 else '_hidden'}\n" for i in range(900))
     )
-    fbtwsvm("stream", path, "-t", "y", "--report", tmp_path / "r.html", *QUICK)
+    called("stream", path, "-t", "y", "--report", tmp_path / "r.html", *QUICK)
     assert "$x_$" in (tmp_path / "r.html").read_text()
 
 
 def test_libsvm_columns_that_were_dropped_still_count(tmp_path):
     path = tmp_path / "rows.libsvm"
     path.write_text("".join(f"{i % 2} 1:{i % 2 + 0.1} 2:{i % 5} 3:{i % 3} 4:{i % 11}\n" for i in range(300)))
-    fbtwsvm("train", path, "-t", "y", "--drop", "x3", "-o", tmp_path / "m.fbt", "--gamma", "scale")
+    called("train", path, "-t", "y", "--drop", "x3", "-o", tmp_path / "m.fbt", "--gamma", "scale")
     assert fbtwsvm_json("evaluate", tmp_path / "m.fbt", path)["accuracy"] > 0.95
 
 
@@ -406,4 +424,4 @@ def test_a_full_disk_leaves_the_model(data, model, tmp_path):
     assert path.read_bytes() == model.read_bytes()
     assert [item.name for item in tmp_path.iterdir()] == ["m.fbt"]
     if os.path.exists("/dev/full"):
-        assert "No space left" in fbtwsvm("predict", model, data / "test.csv", "-o", "/dev/full", status=1)
+        assert "No space left" in called("predict", model, data / "test.csv", "-o", "/dev/full", status=1)

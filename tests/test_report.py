@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from command import fbtwsvm
+from command import called
 from fbtwsvm import FBTWSVM
 from fbtwsvm.columns import Choices
 from fbtwsvm.report import write_report
@@ -26,7 +26,7 @@ def page(tmp_path_factory):
     """Return the path of a report on two columns with drift."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     source = "generate:rbf?rows=6000&features=2&classes=3&centroids=6&spread=0.2&drift_every=2000&seed=1"
-    fbtwsvm("stream", source, "-t", "y", "--decay", "auto", "--n-components", 50, "--warm-up", 200, "--report", path)
+    called("stream", source, "-t", "y", "--decay", "auto", "--n-components", 50, "--warm-up", 200, "--report", path)
     return path
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fbtwsvm as package
-from command import COMMAND, assert_equal, fbtwsvm, fbtwsvm_json
+from command import COMMAND, assert_equal, called, fbtwsvm_json
 from fbtwsvm.sources import DataError, in_chunks, open_source
 from test_sources import ROWS, learned, table_rows
 from test_sources import reference as reference
@@ -59,7 +59,7 @@ def test_a_database_that_goes_away(postgres, tmp_path):
     """The connection is cut in the middle: one line, status 1, the model as it was."""
     psycopg = pytest.importorskip("psycopg")
     model, base = tmp_path / "m.fbt", f"base_{uuid.uuid4().hex}"
-    fbtwsvm("train", "generate:sea?rows=400", "-o", model, "--chunk", 100, *QUICK)
+    called("train", "generate:sea?rows=400", "-o", model, "--chunk", 100, *QUICK)
     before = model.read_bytes()
     place = postgres.removesuffix("postgres") + base
     columns = "random() AS x0, random() AS x1, random() AS x2, 1 AS y"
@@ -84,7 +84,7 @@ def test_a_database_that_goes_away(postgres, tmp_path):
 
 def test_servers_that_are_not_there(tmp_path):
     for address in ("postgresql://nobody@127.0.0.1:1/none?query=SELECT 1", "redis://127.0.0.1:1/0?stream=rows"):
-        said = fbtwsvm("train", address, "-t", "y", "-o", tmp_path / "m.fbt", status=1)
+        said = called("train", address, "-t", "y", "-o", tmp_path / "m.fbt", status=1)
         assert said.count("\n") == 1
         assert "failed" in said or "cannot be read" in said
     assert not list(tmp_path.iterdir())
@@ -131,7 +131,7 @@ def test_redis_rows_are_learned_as_they_come(live, rows, tmp_path):
     told = fbtwsvm_json("stream", address.replace("idle=1", "idle=3"), "--model", tmp_path / "slow.fbt", *QUICK)
     feeder.join()
     assert told["rows"] == ROWS
-    fbtwsvm("stream", address, "--model", tmp_path / "fast.fbt", *QUICK)
+    called("stream", address, "--model", tmp_path / "fast.fbt", *QUICK)
     assert_equal(package.load(tmp_path / "slow.fbt"), package.load(tmp_path / "fast.fbt"))
 
 
@@ -139,7 +139,7 @@ def test_redis_goes_on_after_the_last_row(live, rows, tmp_path):
     server, name, address = live
     held = table_rows(rows)
     feed(server, name, held[:700])
-    fbtwsvm("stream", address, "--model", tmp_path / "m.fbt", *QUICK)
+    called("stream", address, "--model", tmp_path / "m.fbt", *QUICK)
     feed(server, name, held[700:])
     told = fbtwsvm_json("stream", address, "--model", tmp_path / "m.fbt")
     assert (told["rows"], told["new_rows"]) == (ROWS, ROWS - 700)
@@ -163,14 +163,14 @@ def test_entries_removed_before_they_were_learned(live, rows, tmp_path):
     server, name, address = live
     held, model = table_rows(rows), tmp_path / "m.fbt"
     feed(server, name, held[:400])
-    fbtwsvm("stream", address, "--model", model, *QUICK)
+    called("stream", address, "--model", model, *QUICK)
     server.xtrim(name, maxlen=50, approximate=False)
     feed(server, name, held[400:900])
     assert fbtwsvm_json("stream", address, "--model", model)["new_rows"] == 500
     feed(server, name, held[900:])
     server.xtrim(name, maxlen=100, approximate=False)
-    said = fbtwsvm("stream", address, "--model", model, status=1)
+    said = called("stream", address, "--model", model, status=1)
     assert f"{ROWS - 900 - 100} entries were removed" in said
     assert fbtwsvm_json("stream", address, "--model", model, "--from-start")["new_rows"] == 100
     server.delete(name)
-    assert "is gone" in fbtwsvm("stream", address, "--model", model, status=1)
+    assert "is gone" in called("stream", address, "--model", model, status=1)
