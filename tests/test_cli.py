@@ -86,7 +86,7 @@ def test_train_at_once_equals_python(data, tmp_path):
 
 def test_config_file_and_options_over_it(data, tmp_path):
     config = tmp_path / "c.toml"
-    config.write_text('[model]\ngamma = 0.3\nC = [1.0, 2.0]\nmemory = 50\n[columns]\ntarget = "kind"\ndrop = ["id"]\n')
+    config.write_text('[model]\ngamma = 0.3\nC = [1.0, 2.0]\nmax-iter = 500\n[columns]\ntarget = "kind"\nid = "id"\n')
     called("train", data / "train.csv", "--config", config, "--memory", "none", "-o", tmp_path / "m.fbt")
     estimator = package.load(tmp_path / "m.fbt").estimator
     assert (estimator.gamma, estimator.C, estimator.memory) == (0.3, (1.0, 2.0), None)
@@ -119,7 +119,7 @@ def test_unlearn_by_id(data, model, tmp_path):
     here.write_bytes(model.read_bytes())
     called("update", here, data / "more.csv")
     told = fbtwsvm_json("unlearn", here, data / "more.csv")
-    assert told["rows"] == 1000
+    assert (told["rows"], told["removed"]) == (1000, 250)
     learner = package.load(here).estimator._learner
     assert learner.members[0].known_ids() == set(map(str, range(1000)))
     assert "never learned" in called("unlearn", here, data / "more.csv", status=1)
@@ -144,6 +144,34 @@ def test_merge_models_of_two_parts(data, tmp_path):
     assert "--like" in called("merge", first, second, "-o", both, status=1)
 
 
+def test_merge_with_the_default_map(data, tmp_path):
+    """Landmarks of the first model serve the second; what both keep no longer has its raw rows."""
+    first, second, both = (tmp_path / f"{name}.fbt" for name in ("first", "second", "both"))
+    called("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", first, "--chunk", 100, *QUICK)
+    called("train", data / "more.csv", "--like", first, "-o", second)
+    assert fbtwsvm_json("merge", first, second, "-o", both)["rows"] == 1250
+    assert fbtwsvm_json("evaluate", both, data / "test.csv")["accuracy"] > 0.8
+    assert fbtwsvm_json("unlearn", both, data / "more.csv")["rows"] == 1000
+    called("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", first, "--gamma", "scale")
+    assert "train it with --chunk" in called("train", data / "more.csv", "--like", first, "-o", second, status=1)
+
+
+def test_update_keeps_the_place_of_a_stream(tmp_path):
+    called("generate", "sea", "-n", 700, "-o", tmp_path / "a.csv")
+    called("generate", "sea", "-n", 300, "--seed", 1, "-o", tmp_path / "b.csv")
+    called("stream", tmp_path / "a.csv", "-t", "y", "--model", tmp_path / "m.fbt", *QUICK)
+    called("update", tmp_path / "m.fbt", tmp_path / "b.csv")
+    told = fbtwsvm_json("stream", tmp_path / "a.csv", "--model", tmp_path / "m.fbt")
+    assert (told["new_rows"], package.load(tmp_path / "m.fbt").rows) == (0, 1000)
+
+
+def test_a_stream_that_is_all_warm_up(tmp_path):
+    called("generate", "sea", "-n", 100, "-o", tmp_path / "a.csv")
+    done = fbtwsvm("stream", tmp_path / "a.csv", "-t", "y", "--report", tmp_path / "r.html")
+    assert "nan" not in done
+    assert not (tmp_path / "r.html").exists()
+
+
 def test_predict_and_evaluate(data, model, tmp_path):
     out = tmp_path / "out.csv"
     called("predict", model, data / "test.csv", "-o", out, "--proba")
@@ -164,6 +192,12 @@ def test_predict_and_evaluate(data, model, tmp_path):
     shown = called("evaluate", model, data / "test.csv")
     assert "Confusion" in shown
     assert "balanced accuracy" in shown
+
+
+def test_no_rows_give_no_answers(data, model, tmp_path):
+    (tmp_path / "none.csv").write_text((data / "test.csv").read_text().splitlines()[0] + "\n")
+    assert called("predict", model, tmp_path / "none.csv") == '"id","prediction"\n'
+    assert "as CSV" in called("predict", model, data / "test.csv", "-o", tmp_path / "a.parquet", status=2)
 
 
 def test_predict_answers_before_its_input_ends(data, model):
@@ -335,9 +369,9 @@ def test_wrong_usage_is_status_2(here, data, model, tmp_path):
     cases = [
         (("train", data / "train.csv", "-o", "m.fbt"), "--target"),
         (("train", data / "train.csv", "-t", "kind"), "--output"),
-        (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--gamma", "wide"), "gamma"),
+        (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--gamma", "wide"), "--gamma cannot be 'wide'"),
         (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--decay", "0.9", "--half-life", "5"), "not both"),
-        (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--drift-detector", "x"), "drift_detector"),
+        (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--drift-detector", "x"), "hoeffding"),
         (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--scale", "log"), "--scale is one of"),
         (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--config", "none.toml"), "none.toml"),
         (("train", data / "train.csv", "-t", "kind", "-o", "m.fbt", "--format", "xls"), "--format is one of"),
@@ -389,7 +423,6 @@ def test_wrong_data_is_status_1_and_leaves_the_model(here, data, model, tmp_path
         (("predict", model, "other.csv"), "which the model was trained with"),
         (("predict", "broken.fbt", data / "more.csv"), "checksum"),
         (("predict", data / "more.csv", data / "more.csv"), "does not begin like a model file"),
-        (("predict", model, "none.csv", "-o", "old.csv"), "no rows"),
         (("predict", model, "other.csv", "-o", "old.csv"), "which the model was trained with"),
         (("evaluate", model, "none.csv"), "no rows"),
         (("info", "nowhere.fbt"), "There is no file nowhere.fbt"),

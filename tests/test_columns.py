@@ -205,3 +205,8 @@ def test_ids_are_texts_whatever_else_is_in_the_chunk():
 def test_bytes_are_not_read():
     with pytest.raises(DataError, match=r"holds binary.*--drop a"):
         Columns.of(pa.table({"a": [b"\xff", b"\x00"], "y": [0, 1]}), Choices("y"))
+
+
+def test_a_column_that_counts_rows_is_named():
+    with pytest.warns(UserWarning, match="'number' counts the rows: name it with --id"):
+        Columns.of(pa.table({"number": np.arange(60), "a": np.ones(60), "y": [0, 1] * 30}), Choices("y"))

@@ -1,5 +1,7 @@
 """ONNX: onnxruntime gives the answers of the model, for every map and rule that can be exported."""
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -33,6 +35,7 @@ def agree(model, X, path, tolerance):
     assert not (differs & ~tie).any()
     assert differs.mean() <= 0.001
     assert np.median(np.abs(scores - ours)) <= tolerance
+    return True
 
 
 DIGITS = {
@@ -58,7 +61,7 @@ def test_answers_are_those_of_the_model(name, dtype, tmp_path):
     X, y = load_digits(return_X_y=True)
     X = (X / 16.0).astype(dtype)
     model = FBTWSVM(random_state=0, **DIGITS[name]).fit(X[:1200], y[:1200])
-    agree(model, X, tmp_path / "m.onnx", 1e-4 if model._mapping.dtype == np.float64 else 0.05)
+    assert agree(model, X, tmp_path / "m.onnx", 1e-4 if model._mapping.dtype == np.float64 else 0.05)
 
 
 @pytest.mark.parametrize("decay", [1.0, "auto"])
@@ -111,6 +114,9 @@ def test_the_command_exports_scaling_too(tmp_path):
     fbtwsvm_json("train", tmp_path / "rows.npz", "-o", tmp_path / "m.fbt", *options)
     told = fbtwsvm_json("export", tmp_path / "m.fbt", tmp_path / "m.onnx")
     assert told["inputs"] == ["x0", "x1", "x2"]
+    about = onnxruntime.InferenceSession(str(tmp_path / "m.onnx")).get_modelmeta().custom_metadata_map
+    assert json.loads(about["columns"]) == ["x0", "x1", "x2"]
+    assert json.loads(about["classes"]) == [-1, 1]
     from fbtwsvm import load
 
     model = load(tmp_path / "m.fbt")

@@ -5,6 +5,7 @@ All of it is fixed on the first rows and saved with the model; later rows are on
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ IMPUTATIONS = ("error", "median")
 SCALES = ("standard", "minmax", "none")
 _MOST_CATEGORIES = 50  # of a column of texts whose values hardly repeat: then it is no category
 _NEARLY_ALL = 0.9  # of the values of a column are numbers: then the rest are mistakes
+_COUNTER_ROWS = 50  # that go up by one each
 _HALF_LIFE = 5000.0  # rows, of the running mean and spread that are compared with the first rows
 _SHIFTED, _STRETCHED = 1.0, 2.0  # by how many deviations a mean, by which factor a spread may move unreported
 
@@ -49,6 +51,11 @@ class Column:
     name: str
     categories: list[str] | None
     fill: float
+
+    @property
+    def most_frequent(self) -> str | None:
+        """The category that stands for a missing value."""
+        return self.categories[int(self.fill)] if self.categories else None
 
 
 @dataclass
@@ -98,7 +105,16 @@ class Columns:
         found.deviation = np.where(spread > 0, spread, 1.0)
         found.recent = np.zeros((2, scaled.shape[1]))
         found.unseen = 0
+        found._warn_of_counters(raw)
         return found
+
+    def _warn_of_counters(self, raw: Array) -> None:
+        """Say which columns look like a number of the row, which says nothing of other rows."""
+        for name, values, number in zip(self.names, raw.T, self._is_number(), strict=True):
+            if number and len(values) >= _COUNTER_ROWS and (np.diff(values) == 1).all():
+                warnings.warn(
+                    f"Column {name!r} counts the rows: name it with --id, or leave it out with --drop.", stacklevel=4
+                )
 
     @property
     def names(self) -> list[str]:
@@ -264,7 +280,7 @@ def _categories(name: str, texts: Any, insist: bool) -> Column:
     if len(counts) > max(_MOST_CATEGORIES, len(texts) // 2) and not insist:
         raise DataError(
             f"Column {name!r} holds {len(counts)} different texts in the first {len(texts)} rows: leave it out with "
-            f"--drop {name}, or insist with --categorical {name}."
+            f"--drop {name}, name it with --id if it tells rows apart, or insist with --categorical {name}."
         )
     categories = sorted(counts)
     return Column(name, categories, float(np.argmax([counts[category] for category in categories])) if counts else 0.0)

@@ -114,6 +114,6 @@ def _taken(chunk: Chunk, index: Any) -> list[Any]:
 
 def _stack(parts: tuple[Any, ...]) -> Any:
     """Rows of several arrays, one below the other."""
-    if parts[0] is None:
+    if any(part is None for part in parts):
         return None
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)

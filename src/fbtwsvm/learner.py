@@ -296,6 +296,8 @@ class Learner:
         twin = self.copy()
         twin.lineage = self.lineage | other.lineage
         twin._tell()
+        if other.mapping.frozen:  # it keeps no rows as they came, which new landmarks would need
+            twin.mapping, twin.watch = replace(twin.mapping, frozen=True), None
         nothing = Chunk(*[np.empty(0, dtype=np.int64)] * 6)
         twin._known(nothing, other.classes)
         classes = np.searchsorted(twin.classes, other.classes)

@@ -10,6 +10,7 @@ linear end of the feature map is multiplied into the planes.
 
 from __future__ import annotations
 
+import json
 import os
 from itertools import combinations
 from typing import Any
@@ -22,6 +23,7 @@ from .kernels import Array
 from .learner import Committee
 from .modelfile.container import replacing
 from .pairs import FLOOR, LEAST_CHANCE
+from .sources.base import numbered_names
 from .tables import TableModel
 
 _OPSET, _IR = 17, 8  # old enough for every runtime of the last years
@@ -115,9 +117,23 @@ def _model(model: FBTWSVM | TableModel) -> Any:
         ir_version=_IR,
         producer_name="fbtwsvm",
     )
-    names = model.columns.names if isinstance(model, TableModel) else getattr(model, "feature_names_in_", ())
-    helper.set_model_props(proto, {"columns": "\n".join(map(str, names))})
+    helper.set_model_props(proto, _metadata(model, estimator))
     return proto
+
+
+def _metadata(model: FBTWSVM | TableModel, estimator: FBTWSVM) -> dict[str, str]:
+    """Describe in JSON what a caller must know: the columns of X, the classes of scores, the encoding."""
+    facts: dict[str, Any] = {"classes": estimator.classes_.tolist()}
+    if isinstance(model, TableModel):
+        columns = model.columns
+        facts |= {"columns": columns.names, "encode": columns.choices.encode, "impute": columns.choices.impute}
+        facts["source_columns"] = [
+            {"name": c.name, "categories": c.categories, "fill": c.fill if c.categories is None else c.most_frequent}
+            for c in columns.columns
+        ]
+    else:
+        facts["columns"] = list(getattr(model, "feature_names_in_", numbered_names(model.n_features_in_)))
+    return {name: json.dumps(value) for name, value in facts.items()}
 
 
 class _Planes:

@@ -112,6 +112,11 @@ class TableModel:
                 "The models scale and fill columns by other numbers, from their own first rows. Train the second with "
                 "--like FIRST.fbt, which takes columns, scale and map from the first."
             )
+        if not self.estimator._mapping.same_as(other.estimator._mapping):
+            raise DataError(
+                "The models map their rows otherwise. Train the second with --like FIRST.fbt; where landmarks have "
+                "moved on since, that is not enough: use --feature-map fourier."
+            )
         self.estimator.merge(other.estimator)
         self.rows += other.rows
         self.run = None

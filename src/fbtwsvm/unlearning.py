@@ -11,7 +11,7 @@ from .incremental import Incremental
 from .kept import Chunk, Kept
 from .kernels import Array
 
-_REASONS = {
+REASONS = {
     "landmark": "the row is a landmark of the feature map",
     "warm_up": "the row came in the warm-up, from which the width of the kernel, the scale or the map was found",
     "condensed": "the row is out of the sums, but may have been condensed into the planes, and came without an id",
@@ -59,7 +59,7 @@ class Unlearned:
         lines = [f"{self.removed} row{'' if self.removed == 1 else 's'} removed"]
         for reason, rows in self.remaining.items():
             where = ", ".join(map(str, rows[:10])) + (", ..." if len(rows) > 10 else "")
-            lines.append(f"something remains of {len(rows)} (position {where}): {_REASONS[reason]}")
+            lines.append(f"something remains of {len(rows)} (position {where}): {REASONS[reason]}")
         return "\n".join(lines)
 
 

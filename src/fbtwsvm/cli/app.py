@@ -42,6 +42,7 @@ _VERBS = (
     (asking.export, "fbtwsvm export model.fbt model.onnx"),
     (making.generate, "fbtwsvm generate sea -n 100000 --drift-every 25000 -o sea.csv"),
 )  # fmt: skip
+_NAMES = {verb.__name__ for verb, _ in _VERBS}
 _USAGE = typer.BadParameter.__mro__[2]  # the base of all errors of usage, which typer does not name
 for _verb, _example in _VERBS:
     app.command(name=_verb.__name__, epilog=f"Example: {_example}")(_verb)
@@ -73,18 +74,18 @@ def run(arguments: list[str]) -> None:
     except Exception as error:
         if debug:
             raise
-        status = _explain(error)
+        status = _explain(error, next((word for word in arguments if word in _NAMES), ""))
     except KeyboardInterrupt:
         say("interrupted")
         status = 130
     sys.exit(status)
 
 
-def _explain(error: Exception) -> int:
+def _explain(error: Exception, verb: str) -> int:
     """Say what went wrong in one line; returns the exit status."""
     if isinstance(error, _USAGE):
-        text = one_line(Exception(error.format_message())).rstrip(".")  # type: ignore[attr-defined]
-        say(f"error: {text} (fbtwsvm --help, or with the verb, shows how)")
+        text = " ".join(error.format_message().split()).removeprefix("Invalid value: ")  # type: ignore[attr-defined]
+        say(f"error: {text} (see fbtwsvm {verb + ' ' if verb else ''}--help)")
         return 2
     if isinstance(error, BrokenPipeError):  # nobody reads what we print
         sys.stderr.close()

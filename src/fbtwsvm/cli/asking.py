@@ -59,18 +59,20 @@ def predict(
                 sink.flush()
                 rows += answers.num_rows
                 tell(rows, share=place.share_done())
-        if sink is None:
-            raise DataError(f"{place.name} has no rows.")
+        if sink is None and not as_json:  # no rows, no answers, but a file that other programs can read
+            _write_csv(_no_answers(known, proba), _opened(output, stack), True)
     if output != "-":
         say(f"{rows:,} rows written to {output}")
 
 
 def _check_output(output: Path, model: Path, source: str) -> None:
-    """Refuse to write over what is being read."""
+    """Refuse to write over what is being read, or what the name does not say."""
+    if output.exists() and (output.samefile(model) or (os.path.exists(source) and output.samefile(source))):
+        raise typer.BadParameter(f"--output {output} is the model or the source: name another file")
+    if output.suffix not in ("", ".csv", ".txt", ".json", ".jsonl"):
+        raise typer.BadParameter(f"--output {output}: answers are written as CSV, or with --json as lines of JSON")
     if not output.exists():
         check_writable(output)
-    elif output.samefile(model) or (os.path.exists(source) and output.samefile(source)):
-        raise typer.BadParameter(f"--output {output} is the model or the source: name another file")
 
 
 def _opened(output: str, stack: ExitStack) -> BinaryIO:
@@ -85,6 +87,12 @@ def _write_csv(answers: pa.Table, sink: BinaryIO, first: bool) -> None:
 
 def _write_lines(answers: pa.Table, sink: BinaryIO, first: bool) -> None:
     sink.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in answers.to_pylist()).encode())
+
+
+def _no_answers(model: TableModel, proba: bool) -> pa.Table:
+    names = [f"probability_{label}" for label in model.estimator.classes_.tolist()] if proba else []
+    first = [model.columns.choices.row_id] if model.columns.choices.row_id else []
+    return pa.table({name: pa.array([], pa.string()) for name in (*first, "prediction", *names)})
 
 
 def _answers(model: TableModel, table: pa.Table, first_row: int, proba: bool) -> pa.Table:
@@ -164,7 +172,9 @@ def info(model: ModelArgument, as_json: Json = False) -> None:
         [
             ("classifier", facts["classifier"]),
             ("stage", facts["stage"]),
-            ("target", f"{facts['columns']['target']}; classes {', '.join(knows['classes'][:12])}"),
+            ("map", f"{facts['map']['features']} features" + _gamma(facts["map"]["gamma"])),
+            ("target", f"{facts['columns']['target']}; classes {', '.join(map(str, knows['classes'][:12]))}"),
+            ("id", facts["columns"]["id"] or "none: rows are unlearned by their values"),
             ("columns", _columns_line(known)),
             ("encoding", "{encode}, scale {scale}, missing values: {impute}".format(**facts["columns"])),
             ("rows learned", f"{knows['rows']:,}"),
@@ -174,6 +184,10 @@ def info(model: ModelArgument, as_json: Json = False) -> None:
             *[("moved", f"column {name}: {text}") for name, text in facts["moved"].items()],
         ],
     )
+
+
+def _gamma(gamma: float | None) -> str:
+    return "" if gamma is None else f", gamma {gamma:.4g}"
 
 
 def _columns_line(model: TableModel) -> str:
@@ -210,7 +224,8 @@ def describe(model: TableModel) -> dict[str, Any]:
             "target": choices.target, "id": choices.row_id, "names": [c.name for c in model.columns.columns],
             "encode": choices.encode, "scale": choices.scale, "impute": choices.impute,
         },
-        "knows": {"rows": model.rows, "classes": [str(label) for label in estimator.classes_]},
+        "knows": {"rows": model.rows, "classes": estimator.classes_.tolist()},
+        "map": {"features": estimator.n_components_, "gamma": estimator.gamma_},
         "keeps": keeps,
         "bytes": array_bytes(estimator),
         "stream": stream,
@@ -224,10 +239,12 @@ def export(
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Where to write the ONNX file.")],
     as_json: Json = False,
 ) -> None:
-    """Write a model as ONNX, for other runtimes: scaled columns in, label and scores out."""
+    """Write a model as ONNX, for other runtimes: encoded columns, not yet scaled, in; label and scores out."""
     from ..onnx import export_onnx
 
     check_writable(output)
+    if output.suffix != ".onnx":
+        raise typer.BadParameter(f"the output ends in .onnx, not {output.suffix or 'nothing'}")
     known = read_model(model)
     export_onnx(known, output)
     inputs = known.columns.names
@@ -235,6 +252,5 @@ def export(
         print_json({"output": str(output), "bytes": output.stat().st_size, "inputs": inputs})
     else:
         shown = ", ".join(inputs[:12]) + (f" and {len(inputs) - 12} more" if len(inputs) > 12 else "")
-        print_facts(
-            f"{output}, {output.stat().st_size / 2**20:.1f} MiB", [("input X", shown), ("outputs", "label, scores")]
-        )
+        size = output.stat().st_size / 2**10
+        print_facts(f"{output}, {size:,.0f} KiB", [("input X", shown), ("outputs", "label, scores")])

@@ -13,9 +13,10 @@ from sklearn.frozen import FrozenEstimator
 
 from ..sources import DataError, Source, in_chunks, joined
 from ..tables import TableModel
+from ..unlearning import REASONS
 from .models import check_writable, read_model, write_model
 from .options import READING, RECIPE, Json, Recipe, SourceOptions, with_options
-from .output import Tell, print_facts, print_json, progress
+from .output import Tell, print_facts, print_json, progress, say
 
 CHUNK = 1000
 _MOST_BYTES = 4 * 2**30  # of a table that is read whole
@@ -40,6 +41,8 @@ def train(
     if like is not None and (recipe.parameters or recipe.columns):
         raise typer.BadParameter("--like takes columns and parameters from the other model: leave those options out")
     pattern = None if like is None else read_model(like)
+    if pattern is not None and pattern.estimator._mapping.exact:
+        raise DataError(f"{like} was learned at once, with a map that only its own rows have: train it with --chunk.")
     choices = recipe.choices() if pattern is None else pattern.columns.choices
     rows = reading.open(source, None if pattern is None else pattern.columns)
     with progress(as_json) as tell:
@@ -67,7 +70,6 @@ def update(
     target = output or model
     check_writable(target)
     known = read_model(model)
-    known.run = None  # what follows is no longer that stream
     with progress(as_json) as tell:
         _learn(known, _open(reading, source, known), chunk, tell)
     write_model(known, target)
@@ -82,18 +84,27 @@ def unlearn(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Take rows out of a model again, found by their ids or their values."""
+    """Take rows out of a model again: complete rows with their labels, as they were learned; ids tell which."""
     target = output or model
     check_writable(target)
     known = read_model(model)
     with progress(as_json) as tell:
-        report = known.unlearn(_whole(_open(reading, source, known), tell))
+        table = _whole(_open(reading, source, known), tell)
+        report = known.unlearn(table)
     write_model(known, target)
+    ids = known.columns.ids(table)
+    if ids is None:
+        say("the model has no ids: whether it has ever learned these rows, or unlearned them before, it cannot tell")
+    names = [f"row {row + 1:,}" for row in range(table.num_rows)] if ids is None else ids
+    remains = {why: [names[row] for row in rows] for why, rows in report.remaining.items()}
     if as_json:
-        print_json({"model": str(target), "removed": report.removed, "remaining": report.remaining, "rows": known.rows})
-    else:
-        print(report)
-        print(f"{known.rows:,} rows are left in {target}")
+        facts = {"model": str(target), "removed": table.num_rows, "without_trace": report.removed, "remaining": remains}
+        print_json({**facts, "rows": known.rows})
+        return
+    print(f"{table.num_rows:,} rows removed, {report.removed:,} of them without a trace; {known.rows:,} are left")
+    for why, rows in remains.items():
+        shown = ", ".join(rows[:10]) + (", ..." if len(rows) > 10 else "")
+        print(f"something remains of {len(rows):,} ({shown}): {REASONS[why]}")
 
 
 def merge(

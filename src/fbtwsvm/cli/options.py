@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cache
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -19,6 +19,7 @@ from ..columns import ENCODINGS, IMPUTATIONS, SCALES, Choices, Columns
 from ..drift import HoeffdingDrift
 from ..sources import FORMATS, Source, open_source
 from ..targets import per_class
+from .parameters import HELP
 
 Verb = Callable[..., None]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for other programs.")]
@@ -68,24 +69,12 @@ def option(name: str, kind: Any, text: str, panel: str, default: Any = None, *fl
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])
 
 
-@cache
-def _documented() -> dict[str, str]:
-    """First sentence on each parameter of the classifier, from its docstring."""
-    text = inspect.getdoc(FBTWSVM) or ""
-    section = text.split("Parameters\n----------\n")[1].split("\n\nAttributes")[0]
-    found = re.findall(r"^(\w+) : .*?\n((?:    .*\n?|\n)+)", section.replace("\\\n", " "), flags=re.MULTILINE)
-    plain = {name: " ".join(body.split()).replace("`", "") for name, body in found}
-    return {name: re.split(r"(?<=[a-z)\]\d\"])\.\s", body)[0].rstrip(".") + "." for name, body in plain.items()}
-
-
 def _parameter_options() -> tuple[inspect.Parameter, ...]:
     found = []
     for name, value in FBTWSVM().get_params(deep=False).items():
         usual = 0 if name == "random_state" else value
-        shown = "none" if usual is None else usual
-        text = f"{_documented()[name]} [default: {shown}]"
-        flag = "--" + name.replace("_", "-")
-        found.append(option(name, str | None, text, "Parameters of the classifier", None, flag))
+        text = f"{HELP[name]} [default: {'none' if usual is None else usual}]"
+        found.append(option(name, str | None, text, "Parameters of the classifier"))
     return tuple(found)
 
 
@@ -137,7 +126,12 @@ class Recipe:
             for name in ("C", "reg"):
                 per_class(name, getattr(model, name), 2)
         except (ValueError, TypeError) as error:
-            raise typer.BadParameter(str(error).replace(" of FBTWSVM", "")) from error
+            named = re.match(r"The '(\w+)' parameter", str(error))
+            if named is None:
+                raise typer.BadParameter(str(error)) from error
+            name = named[1]
+            flag = name.replace("_", "-")
+            raise typer.BadParameter(f"--{flag} cannot be {values[name]!r}. {HELP[name]}") from error
         return model
 
     def choices(self) -> Choices:
@@ -213,9 +207,12 @@ def _read_config(path: Path | None, parameters: set[str]) -> dict[str, dict[str,
     for table, entries in data.items():
         if table not in known or not isinstance(entries, dict):
             raise typer.BadParameter(f"{path}: there are the tables [model] and [columns], not {table!r}")
-        for name, value in entries.items():
+        for given, value in entries.items():
+            name = {"id": "row_id"}.get(given, given.replace("-", "_"))  # options are spelled so
             if name not in known[table]:
-                raise typer.BadParameter(f"{path}: [{table}] has no {name!r}; it has {', '.join(sorted(known[table]))}")
+                close = get_close_matches(name, known[table], 1)
+                hint = f"did you mean {close[0]!r}?" if close else "they are the options of fbtwsvm train"
+                raise typer.BadParameter(f"{path}: [{table}] has no {given!r}; {hint}")
             found[table][name] = value
     return found
 

@@ -48,6 +48,8 @@ def stream(
     else:
         recipe.choices()
     place = reading.open(source, None if known is None else known.columns)
+    if checkpoint is not None and not place.ordered:
+        say("warning: the query has no ORDER BY, so after a restart its rows may come in another order")
     follower = Follower(place, known, recipe, chunk, window, every)
     follower.begin(from_start, resume)
     with progress(as_json) as tell, follower.interrupts, few_threads(follower.n_columns()):
@@ -60,6 +62,9 @@ def stream(
         write_model(finished, model)
     if finished.run is not None:  # a last point for the report; the file goes on as if there had been no stop
         finished.run.record.finish()
+    if finished.run is not None and not finished.run.record.score.tested:
+        say(f"all {finished.rows:,} rows went into the warm-up, so none was tested; a smaller --warm-up tests more")
+        report = None
     if report is not None:
         _write_report(finished, report)
     _show(finished, follower, model, report, as_json)
@@ -230,9 +235,15 @@ def _show(model: TableModel, follower: Follower, path: Path | None, report: Path
     marks = ", ".join(f"{row:,}" for row in record.marks[:8]) + (", ..." if len(record.marks) > 8 else "")
     lines = [
         ("rows", f"{facts['rows']:,} ({record.score.tested:,} tested before they were learned)"),
-        ("accuracy", f"{accuracy:.4f} (label of the row before: {repeated:.4f})"),
-        ("balanced accuracy", f"{balanced:.4f}"),
-        ("kappa", f"{kappa:.4f} (against the label before: {temporal:.4f})"),
+        *(
+            [
+                ("accuracy", f"{accuracy:.4f} (label of the row before: {repeated:.4f})"),
+                ("balanced accuracy", f"{balanced:.4f}"),
+                ("kappa", f"{kappa:.4f} (against the label before: {temporal:.4f})"),
+            ]
+            if record.score.tested
+            else []
+        ),
         ("speed", f"{facts['rows_per_second']:,.0f} rows/s"),
         ("kept, forgotten", f"{facts['kept']:,} rows, {facts['forgotten']:,} rows"),
         ("memory", f"{facts['bytes'] / 2**20:.1f} MiB"),

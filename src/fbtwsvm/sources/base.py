@@ -25,6 +25,7 @@ class Source:
 
     name: str = ""
     repeats = True  # whether it has the same rows when it is read again
+    ordered = True  # and in the same order
 
     @property
     def identity(self) -> str:

@@ -105,15 +105,21 @@ class NumpySource(FileSource):
                 hint = f" Name a part, as in {self.path}:train." if "X_train" in held and not self.part else ""
                 raise DataError(f"{self.path} holds {', '.join(sorted(held))}, not X{suffix} and y{suffix}.{hint}")
             with archive.open(f"X{suffix}.npy") as rows, archive.open(f"y{suffix}.npy") as labels:
-                x_shape, x_type = _header(rows, self.name)
-                y_shape, y_type = _header(labels, self.name)
+                x_shape, x_type, by_columns = _header(rows, self.name)
+                y_shape, y_type, _ = _header(labels, self.name)
                 self._check(x_shape, x_type)
                 if y_shape != x_shape[:1]:
                     raise DataError(f"{self.name}: X has shape {x_shape} and y {y_shape}.")
+                whole = None
+                if by_columns:  # as pandas makes it: the rows are only there when all of it is read
+                    whole = _next(rows, x_shape[0] * x_shape[1], x_type).reshape(x_shape, order="F")
                 step = max(1, _MOST_VALUES // x_shape[1])
                 for first in range(0, x_shape[0], step):
                     n = min(step, x_shape[0] - first)
-                    X = _next(rows, n * x_shape[1], x_type).reshape(n, x_shape[1])
+                    if whole is None:
+                        X = _next(rows, n * x_shape[1], x_type).reshape(n, x_shape[1])
+                    else:
+                        X = whole[first : first + n]
                     yield X, _next(labels, n, y_type)
 
     def _check(self, shape: tuple[int, ...], dtype: Any) -> None:
@@ -132,16 +138,14 @@ def _native(array: Any) -> Any:
     return np.ascontiguousarray(array, dtype=kind)
 
 
-def _header(file: Any, name: str) -> tuple[tuple[int, ...], Any]:
-    """Shape and type of an array that is about to be read."""
+def _header(file: Any, name: str) -> tuple[tuple[int, ...], Any, bool]:
+    """Shape and type of an array that is about to be read, and whether it is stored by columns."""
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, by_columns, dtype = read(file)
-    if by_columns and len(shape) > 1:
-        raise DataError(f"{name}: the array is stored by columns; save it in C order (np.ascontiguousarray).")
     if dtype.hasobject:
         raise DataError(f"{name} holds Python objects, which are not read. Save numbers or texts.")
-    return shape, dtype
+    return shape, dtype, by_columns and len(shape) > 1
 
 
 def _next(file: Any, count: int, dtype: Any) -> Any:

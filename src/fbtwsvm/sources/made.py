@@ -31,7 +31,9 @@ class GeneratedSource(Source):
         try:
             self.rows = int(options.pop("rows", 100_000))
             self._generator = make(kind, **options)
-        except (TypeError, ValueError, OverflowError) as error:
+        except TypeError as error:
+            raise DataError(f"{address}: {kind} has no option {str(error).rpartition(' ')[2]}.") from error
+        except (ValueError, OverflowError) as error:
             raise DataError(f"{address}: {one_line(error)}") from error
 
     def tables(self) -> Iterator[pa.Table]:

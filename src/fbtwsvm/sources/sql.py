@@ -37,6 +37,7 @@ class SqlSource(Source):
             query={}, username=None, password=None
         ).render_as_string()  # there may be secrets in these
         self.name = f"{place} {self.query}"
+        self.ordered = "order by" in self.query.lower()
         file = self._url.database
         if self._url.get_backend_name() == "sqlite" and file not in (None, "", ":memory:") and not os.path.exists(file):
             raise FileNotFoundError(f"There is no file {file}.")  # SQLite would make an empty one
