@@ -87,8 +87,10 @@ def test_train_at_once_equals_python(data, tmp_path):
 def test_config_file_and_options_over_it(data, tmp_path):
     config = tmp_path / "c.toml"
     config.write_text('[model]\ngamma = 0.3\nC = [1.0, 2.0]\nmax-iter = 500\n[columns]\ntarget = "kind"\nid = "id"\n')
-    called("train", data / "train.csv", "--config", config, "--memory", "none", "-o", tmp_path / "m.fbt")
+    words = ("--memory", "none", "--membership", "none", "--class-weight", '{"yes": 2, "no": 1}')
+    called("train", data / "train.csv", "--config", config, *words, "-o", tmp_path / "m.fbt")
     estimator = package.load(tmp_path / "m.fbt").estimator
+    assert (estimator.membership, estimator.class_weight) == ("none", {"yes": 2.0, "no": 1.0})
     assert (estimator.gamma, estimator.C, estimator.memory) == (0.3, (1.0, 2.0), None)
 
 

@@ -186,7 +186,9 @@ def _recipe(values: dict[str, Any]) -> Recipe:
     for name, options in _ONE_OF.items():
         if columns.get(name, options[0]) not in options:
             raise typer.BadParameter(f"--{name} is one of {', '.join(options)}, not {columns[name]!r}")
-    parameters = {name: parsed(value) for name, value in {**config["model"], **parameters}.items()}
+    given = {**config["model"], **parameters}
+    # for a membership, "none" is a word of its own
+    parameters = {name: value if name == "membership" else parsed(value) for name, value in given.items()}
     recipe = Recipe(parameters, columns)
     recipe.estimator()
     return recipe
