@@ -29,11 +29,12 @@ def killed_run(source, model):
     chance, kills = random.Random(0), 0
     for _ in range(20 * KILLS):
         process = subprocess.Popen([COMMAND, "stream", source, *OPTIONS, "--model", model], stderr=subprocess.PIPE)
-        seen = model.stat().st_mtime_ns if model.exists() else 0
-        while process.poll() is None and (model.stat().st_mtime_ns if model.exists() else 0) == seen:
-            time.sleep(0.005)  # until it has written a checkpoint of its own, or ended
         if kills < KILLS:
-            time.sleep(chance.uniform(0.0, 0.4))
+            if kills % 3 == 2:  # perhaps before it has come to a checkpoint of its own
+                time.sleep(chance.uniform(0.1, 2.5))
+            else:
+                wait_for_checkpoint(process, model)
+                time.sleep(chance.uniform(0.0, 0.4))
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
                 kills += 1
@@ -42,6 +43,13 @@ def killed_run(source, model):
             return kills
         assert process.returncode == -signal.SIGKILL, said
     pytest.fail("the run did not come to its end")
+
+
+def wait_for_checkpoint(process, model):
+    """Wait until a process has written its first checkpoint, or ended."""
+    before = model.stat().st_mtime_ns if model.exists() else 0
+    while process.poll() is None and (model.stat().st_mtime_ns if model.exists() else 0) == before:
+        time.sleep(0.005)
 
 
 def compare(killed, whole):
