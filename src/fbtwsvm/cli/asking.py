@@ -59,8 +59,9 @@ def predict(
                 sink.flush()
                 rows += answers.num_rows
                 tell(rows, share=place.share_done())
-        if sink is None and not as_json:  # no rows, no answers, but a file that other programs can read
-            _write_csv(_no_answers(known, proba), _opened(output, stack), True)
+        if sink is None:  # no rows, no answers, but a file that other programs can read
+            sink = _opened(output, stack)
+            write(_no_answers(known, proba), sink, True)
     if output != "-":
         say(f"{rows:,} rows written to {output}")
 

@@ -69,8 +69,8 @@ class FileSource(Source):
 
     @property
     def identity(self) -> str:
-        """Return the full path."""
-        path = os.path.abspath(self.name)
+        """Return the full path, or - for standard input."""
+        path = "-" if self.name == "-" else os.path.abspath(self.name)
         return path if len(path) <= _MOST_LETTERS else _shortened(path)
 
 

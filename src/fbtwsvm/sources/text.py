@@ -75,7 +75,7 @@ class TextSource(FileSource):
         except (EOFError, gzip.BadGzipFile, zlib.error, pa.ArrowInvalid) as error:
             raise DataError(f"{self.name} is compressed, and damaged or cut off: {one_line(error)}") from error
         except OSError as error:
-            if error.errno or isinstance(error, gzip.BadGzipFile):
+            if error.errno:  # the system says what is wrong, not the decompressor
                 raise
             raise DataError(f"{self.name} is compressed, and damaged or cut off: {one_line(error)}") from error
         finally:
