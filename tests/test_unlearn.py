@@ -236,3 +236,33 @@ def test_unlearn_goes_on_from_a_fit():
     model = FBTWSVM(**options).fit(X, y)
     assert model.unlearn(X[:50], y[:50]).complete
     np.testing.assert_allclose(model.planes_, FBTWSVM(**options).fit(X[50:], y[50:]).planes_, atol=1e-4)
+
+
+@pytest.mark.parametrize("feature_map", ["fourier", "nystroem"])
+def test_an_id_with_other_values_is_refused(feature_map):
+    """A row that is no longer kept can only be subtracted as it is given: it must be the one that was learned."""
+    X, y = clouds(600)
+    model = FBTWSVM(
+        feature_map=feature_map, gamma=0.2, n_components=30, warm_up=100, memory=10, second_look=5, random_state=0
+    )
+    for first in range(0, 600, 50):
+        part = slice(first, first + 50)
+        model.partial_fit(X[part], y[part], ids=range(first, first + 50))
+    gone = [key for key in model._learner.members[0].gone.traces if key >= 100]
+    rows = np.array(gone[:5])
+    before = model.planes_.copy()
+    with pytest.raises(ValueError, match="was learned with other values"):
+        model.unlearn(X[rows] + 0.05, y[rows], ids=rows)
+    np.testing.assert_array_equal(model.planes_, before)
+    assert model.unlearn(X[rows], y[rows], ids=rows).complete
+
+
+def test_kept_rows_are_found_by_value_in_single_precision():
+    """Rows are mapped among others than when they were learned, and rounding differs."""
+    X = np.random.default_rng(0).normal(size=(900, 2)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    model = FBTWSVM(gamma="scale", memory=None, accept="all", random_state=0).partial_fit(X, y).settle()
+    before = model.kept_
+    for row in range(600, 620):
+        model.unlearn(X[[row]], y[[row]])
+    assert model.kept_ == before - 20

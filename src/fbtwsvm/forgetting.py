@@ -18,13 +18,14 @@ class Trace(NamedTuple):
     """What is remembered of a row that had an id: enough to take it out again.
 
     `level` is its class's level (see `Gone.levels`) when it left; weight and alpha have that unit, and alpha is that of
-    a class with factor 1.
+    a class with factor 1.  `total`, the sum of its mapped values, tells whether it is the same row when it comes back.
     """
 
     label: int
     time: int
     weight: float
     level: float
+    total: float
     alpha: Array | None
 
 
@@ -85,8 +86,8 @@ class Gone:
         for i, pulls_still in zip(named, pulls, strict=True):
             k = int(rows.labels[i])
             alpha = rows.alpha[i] / factors[k] if pulls_still else None
-            level = float(self.levels[k])
-            self.fresh[rows.ids[i]] = Trace(k, int(rows.times[i]), float(rows.weights[i]), level, alpha)
+            level, total = float(self.levels[k]), float(rows.rows[i].sum(dtype=np.float64))
+            self.fresh[rows.ids[i]] = Trace(k, int(rows.times[i]), float(rows.weights[i]), level, total, alpha)
 
     def scale(self, factor: float, k: int | slice) -> None:
         """Follow a multiplication of the weights of class k."""

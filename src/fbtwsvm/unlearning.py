@@ -11,6 +11,10 @@ from .incremental import Incremental
 from .kept import Chunk, Kept
 from .kernels import Array
 
+# By how much features, and their sum, of one row may differ when it is mapped among others: BLAS rounds by shape, and
+# the normalisation of landmarks makes more of it.
+_SAME_FEATURE = {"float64": 1e-9, "float32": 1e-3}
+_SAME_TOTAL = {"float64": 1e-6, "float32": 5e-3}
 REASONS = {
     "landmark": "the row is a landmark of the feature map",
     "warm_up": "the row came in the warm-up, from which the width of the kernel, the scale or the map was found",
@@ -68,15 +72,14 @@ def find_kept(kept: Kept, rows: Chunk) -> Array:
     found = np.full(len(rows), -1)
     free = np.ones(len(kept), dtype=bool)
     by_id = {key: i for i, key in enumerate(kept.ids) if key is not None}
-    tolerance = 1e-9 if kept.rows.dtype == np.float64 else 1e-4
+    tolerance = _SAME_FEATURE[str(kept.rows.dtype)]
     for i, key in enumerate(rows.ids):
         if key is not None:
             found[i] = by_id.get(key, -1)
         else:
             same = np.flatnonzero(free & (kept.labels == rows.labels[i]))
             apart = np.abs(kept.rows[same] - rows.rows[i]).max(axis=1) if len(same) else np.empty(0)
-            twins = same[apart <= tolerance]
-            found[i] = twins[0] if len(twins) else -1
+            found[i] = same[apart.argmin()] if len(same) and apart.min() <= tolerance else -1
         if found[i] >= 0:
             free[found[i]] = False
     return found
@@ -119,6 +122,9 @@ def take_out(machine: Incremental, rows: Chunk, renewed_at: int, report: Unlearn
             if times[i] < renewed_at and renewed_at > 0:
                 report.add("remapped", i)
                 continue
+            total = float(row.sum(dtype=np.float64))
+            if trace is not None and abs(total - trace.total) > _SAME_TOTAL[str(row.dtype)]:
+                raise ValueError(f"Nothing was unlearned: the row with id {key!r} was learned with other values.")
             if trace is not None and trace.alpha is not None:
                 gone.frozen[:, k] -= np.outer(trace.alpha * shift * machine.factors[k], row[0])
                 gone.condensed[k] -= 1
@@ -189,7 +195,7 @@ def join(machine: Incremental, other: Incremental, classes: Array, clock: int) -
             alpha = np.zeros(machine.n_classes)
             alpha[classes] = trace.alpha * shift
         level = float(machine.gone.levels[mine])
-        machine.gone.fresh[key] = Trace(mine, trace.time + clock, trace.weight * shift, level, alpha)
+        machine.gone.fresh[key] = Trace(mine, trace.time + clock, trace.weight * shift, level, trace.total, alpha)
     machine.clock += other.clock
     machine.seen[classes] += other.seen + other.since
     machine.faded |= other.faded

@@ -78,10 +78,10 @@ _KEPT = Record(
 )  # fmt: skip
 
 
-def _traces(keys: list[Any], label: Any, time: Any, weight: Any, level: Any, pulls: Any, alpha: Any) -> Any:
+def _traces(keys: list[Any], pulls: Any, alpha: Any, **columns: Any) -> Any:
     rows = iter(alpha)
     alphas = [next(rows) if pull else None for pull in pulls]
-    parts = zip(label.tolist(), time.tolist(), weight.tolist(), level.tolist(), alphas, strict=True)
+    parts = zip(*(columns[name].tolist() for name in Trace._fields[:-1]), alphas, strict=True)
     return {key: Trace(*part) for key, part in zip(keys, parts, strict=True)}
 
 
@@ -94,6 +94,7 @@ def _trace_parts(traces: dict[Any, Trace]) -> dict[str, Any]:
         "time": np.array([trace.time for trace in values], dtype=np.int64),
         "weight": np.array([trace.weight for trace in values], dtype=np.float64),
         "level": np.array([trace.level for trace in values], dtype=np.float64),
+        "total": np.array([trace.total for trace in values], dtype=np.float64),
         "pulls": np.array([trace.alpha is not None for trace in values], dtype=bool),
         "alpha": np.stack(alphas) if alphas else np.empty((0, 0)),
     }
@@ -109,7 +110,8 @@ _TRACES = Record(
     _checked_traces,
     {
         "keys": Keys("n"), "label": ArrayOf("i8", "n", low=0, below="K"), "time": ArrayOf("i8", "n"),
-        "weight": ArrayOf("f8", "n"), "level": ArrayOf("f8", "n"), "pulls": ArrayOf("b1", "n"),
+        "weight": ArrayOf("f8", "n"), "level": ArrayOf("f8", "n"), "total": ArrayOf("f8", "n"),
+        "pulls": ArrayOf("b1", "n"),
         "alpha": ArrayOf("f8", None, None),
     },
     own=("n",),
