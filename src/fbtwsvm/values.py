@@ -72,25 +72,26 @@ def as_numbers(values: Any) -> Array | None:
 def as_whole(values: Any) -> Array | None:
     """Return values as whole numbers, or None if one of them is something else, or missing."""
     values = plain(values)
-    if pa.types.is_boolean(values.type) or has_no_meaning(values) or values.null_count:
+    if pa.types.is_boolean(values.type) or has_no_meaning(values):
         return None
-    if pa.types.is_integer(values.type) or pa.types.is_string(values.type):
-        try:
-            return _array(pc.cast(values, pa.int64()))
-        except pa.ArrowInvalid:  # too large, or with blanks around it, or no whole number
-            if pa.types.is_integer(values.type):
-                return None
-            values = as_texts(values)
-    try:
-        if pa.types.is_string(values.type) and not values.null_count:
-            return _array(pc.cast(values, pa.int64()))
-    except pa.ArrowInvalid:
-        return None  # what was as 1.0 is 1 by now
+    if pa.types.is_integer(values.type):
+        return _int64(values)
+    if pa.types.is_string(values.type):
+        found = _int64(values)
+        return _int64(as_texts(values)) if found is None else found  # without blanks, and 1 for 1.0
     numbers = as_numbers(values)
     if numbers is None or not (np.abs(numbers) <= _EXACT).all():
         return None
     whole = numbers.astype(np.int64)
     return whole if (whole == numbers).all() else None
+
+
+def _int64(values: Any) -> Array | None:
+    """Return values that are whole numbers as they stand, or None if one of them is not, or too large, or missing."""
+    try:
+        return None if values.null_count else _array(pc.cast(values, pa.int64()))
+    except pa.ArrowInvalid:
+        return None
 
 
 def is_missing(values: Any) -> Array:

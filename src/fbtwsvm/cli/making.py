@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 import typer
@@ -15,7 +14,7 @@ import typer
 from ..generators import GENERATORS
 from ..generators import make as make_generator
 from ..modelfile.container import replacing
-from ..sources.base import numbered_names
+from ..sources.base import numbered_table
 from .models import check_writable
 from .options import Json
 from .output import print_json, progress, say
@@ -78,8 +77,7 @@ def _tables(generator: Any, rows: int) -> Any:
     with progress() as tell:
         done = 0
         for X, y in generator.blocks(rows):
-            columns = dict(zip(numbered_names(X.shape[1]), np.ascontiguousarray(X.T), strict=True))
-            yield pa.table({**columns, "y": y})
+            yield numbered_table(X, y)
             done += len(y)
             tell(done, share=done / rows)
 

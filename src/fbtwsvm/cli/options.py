@@ -22,6 +22,7 @@ from ..targets import per_class
 from .parameters import HELP
 
 Verb = Callable[..., None]
+_PARAMETERS, _COLUMNS, _SOURCE = "Parameters of the classifier", "Columns", "Source"
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for other programs.")]
 
 
@@ -74,7 +75,7 @@ def _parameter_options() -> tuple[inspect.Parameter, ...]:
     for name, value in FBTWSVM().get_params(deep=False).items():
         usual = 0 if name == "random_state" else value
         text = f"{HELP[name]} [default: {'none' if usual is None else usual}]"
-        found.append(option(name, str | None, text, "Parameters of the classifier"))
+        found.append(option(name, str | None, text, _PARAMETERS))
     return tuple(found)
 
 
@@ -152,7 +153,6 @@ class Recipe:
                 raise typer.BadParameter(_KEEPS.format(path, name.replace("_", "-"), getattr(choices, name)))
 
 
-_PARAMETERS, _COLUMNS, _SOURCE = "Parameters of the classifier", "Columns", "Source"
 _SAYS = (
     ("target", "Column that holds the label.", ("--target", "-t")),
     ("row_id", "Column with a name for each row, by which it can be unlearned.", ("--id",)),

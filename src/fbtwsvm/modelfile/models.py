@@ -24,6 +24,7 @@ from .spec import (
     Record,
     Spec,
     Text,
+    parts_of,
 )
 from .words import Labels, Words
 
@@ -136,9 +137,7 @@ class _Model:
     def read(self, node: Any, context: Context) -> FBTWSVM:
         """Read it."""
         context = context.without(("K", "D", "E", "F", "M", "n", "S"))
-        fields: dict[str, Any] = Record(dict, {"parameters": _Raw(), "learned": _Raw(), "stage": _Raw()}).read(
-            node, context
-        )
+        fields = parts_of(node, ("parameters", "learned", "stage"))
         model = self._unlearned(fields["parameters"], context)
         if fields["learned"] is None:
             return model
@@ -168,27 +167,16 @@ class _Model:
         return model
 
 
-class _Raw:
-    """A part that is read later."""
-
-    def write(self, value: Any, writer: Writer) -> Any:
-        """Leave it as it is."""
-        return value
-
-    def read(self, node: Any, context: Context) -> Any:
-        """Leave it as it is."""
-        return node
-
-
 MODEL = _Model()
 
 
 def _set_jobs(model: FBTWSVM) -> None:
     """Let the learner use as many threads as the parameters say; the file does not hold it twice."""
-    if model._learner is not None:
-        for part in (*model._learner.members, None):
-            holder, name = (model._learner, "base") if part is None else (part, "settings")
-            setattr(holder, name, replace(getattr(holder, name), n_jobs=model.n_jobs))
+    learner = model._learner
+    if learner is not None:
+        learner.base = replace(learner.base, n_jobs=model.n_jobs)
+        for member in learner.members:
+            member.settings = replace(member.settings, n_jobs=model.n_jobs)
 
 
 def _check(model: FBTWSVM) -> None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 _MOST_LETTERS = 1000
@@ -26,11 +27,12 @@ class Source:
     name: str = ""
     repeats = True  # whether it has the same rows when it is read again
     ordered = True  # and in the same order
+    rows_in_all, rows_done = 0, 0  # where the number of rows is known
 
     @property
     def identity(self) -> str:
         """Return what tells it apart from other sources, however it was named; short enough for a model file."""
-        return self.name if len(self.name) <= _MOST_LETTERS else _shortened(self.name)
+        return shortened(self.name)
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows from the beginning."""
@@ -57,10 +59,13 @@ class Source:
 
     def share_done(self) -> float | None:
         """Return how much has been read, from 0 to 1, if that is known."""
-        return None
+        return self.rows_done / self.rows_in_all if self.rows_in_all else None
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a text, or where it is very long its beginning and a hash of all."""
+    if len(text) <= _MOST_LETTERS:
+        return text
     return f"{text[:_MOST_LETTERS]}... {hashlib.sha256(text.encode()).hexdigest()}"
 
 
@@ -70,8 +75,7 @@ class FileSource(Source):
     @property
     def identity(self) -> str:
         """Return the full path, or - for standard input."""
-        path = "-" if self.name == "-" else os.path.abspath(self.name)
-        return path if len(path) <= _MOST_LETTERS else _shortened(path)
+        return "-" if self.name == "-" else shortened(os.path.abspath(self.name))
 
 
 def in_chunks(tables: Iterator[pa.Table], size: int, first: int | None = None) -> Iterator[pa.Table]:
@@ -104,14 +108,15 @@ def joined(pieces: list[pa.Table]) -> pa.Table:
         raise DataError(f"The columns of the source change on the way: {one_line(error)}") from error
 
 
-def table_of(columns: dict[str, Any]) -> pa.Table:
-    """Make a table of columns given as arrays or lists."""
-    return pa.table(columns)
-
-
 def numbered_names(count: int) -> list[str]:
     """Names of columns that have none: x0, x1 and so on."""
     return [f"x{j}" for j in range(count)]
+
+
+def numbered_table(X: Any, y: Any = None) -> pa.Table:
+    """Make a table of a matrix, with columns x0, x1, ..., and of its labels, column y."""
+    columns = dict(zip(numbered_names(X.shape[1]), np.ascontiguousarray(X.T), strict=True))
+    return pa.table(columns if y is None else {**columns, "y": y})
 
 
 def one_line(error: BaseException) -> str:

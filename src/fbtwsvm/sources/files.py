@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as papq
 
-from .base import DataError, FileSource, numbered_names, one_line, table_of
+from .base import DataError, FileSource, numbered_table, one_line
 
 _BATCH = 65_536  # rows
 _MOST_VALUES = 4_000_000
@@ -21,22 +21,17 @@ class ParquetSource(FileSource):
 
     def __init__(self, path: str) -> None:
         self.name = path
-        self._rows, self._done = 0, 0
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
         try:
             with papq.ParquetFile(self.name) as file:
-                self._rows, self._done = file.metadata.num_rows, 0
+                self.rows_in_all, self.rows_done = file.metadata.num_rows, 0
                 for batch in file.iter_batches(batch_size=_BATCH):
-                    self._done += batch.num_rows
+                    self.rows_done += batch.num_rows
                     yield pa.Table.from_batches([batch])
         except pa.ArrowInvalid as error:
             raise DataError(f"{self.name} cannot be read as Parquet: {one_line(error)}") from error
-
-    def share_done(self) -> float | None:
-        """Return the share of rows that have been read."""
-        return self._done / self._rows if self._rows else None
 
 
 class ArrowSource(FileSource):
@@ -70,20 +65,14 @@ class NumpySource(FileSource):
     def __init__(self, path: str, part: str = "", matrix: bool = False) -> None:
         self.name = f"{path}:{part}" if part else path
         self.path, self.part, self.matrix = path, part, matrix
-        self._rows, self._done = 0, 0
-
-    def share_done(self) -> float | None:
-        """Return the share of rows that have been read."""
-        return self._done / self._rows if self._rows else None
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
         try:
             pieces = self._matrix() if self.matrix else self._pair()
             for X, y in pieces:
-                self._done += len(X)
-                columns = dict(zip(numbered_names(X.shape[1]), _native(X.T), strict=True))
-                yield table_of(columns if y is None else {**columns, "y": _native(y)})
+                self.rows_done += len(X)
+                yield numbered_table(_native(X), None if y is None else _native(y))
         except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
             if isinstance(error, DataError):
                 raise
@@ -127,15 +116,13 @@ class NumpySource(FileSource):
             raise DataError(
                 f"{self.name} holds an array of shape {shape} and type {dtype}; a matrix of numbers is read."
             )
-        self._rows, self._done = shape[0], 0
+        self.rows_in_all, self.rows_done = shape[0], 0
 
 
 def _native(array: Any) -> Any:
-    """Return an array as Arrow can hold it: by rows, in this machine's order of bytes, no longer than float64."""
-    kind = (
-        np.dtype(np.float64) if array.dtype.kind == "f" and array.dtype.itemsize > 8 else array.dtype.newbyteorder("=")
-    )
-    return np.ascontiguousarray(array, dtype=kind)
+    """Return an array as Arrow can hold it: in this machine's order of bytes, no longer than float64."""
+    too_long = array.dtype.kind == "f" and array.dtype.itemsize > 8
+    return array.astype(np.float64 if too_long else array.dtype.newbyteorder("="), copy=False)
 
 
 def _header(file: Any, name: str) -> tuple[tuple[int, ...], Any, bool]:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
-import numpy as np
 import pyarrow as pa
 
 from ..generators import GENERATORS, make
-from .base import DataError, Source, numbered_names, one_line, table_of
+from .base import DataError, Source, numbered_table, one_line
 
 
 class GeneratedSource(Source):
@@ -25,11 +24,10 @@ class GeneratedSource(Source):
                 options[name.replace("-", "_")] = float(value) if not value.lstrip("-").isdigit() else int(value)
             except ValueError as error:
                 raise DataError(f"{address}: {name}={value} is not a number.") from error
-        self._done = 0
         if kind not in GENERATORS:
             raise DataError(f"{address}: there are the generators {', '.join(GENERATORS)}.")
         try:
-            self.rows = int(options.pop("rows", 100_000))
+            self.rows_in_all = int(options.pop("rows", 100_000))
             self._generator = make(kind, **options)
         except TypeError as error:
             raise DataError(f"{address}: {kind} has no option {str(error).rpartition(' ')[2]}.") from error
@@ -38,12 +36,7 @@ class GeneratedSource(Source):
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
-        self._done = 0
-        for X, y in self._generator.blocks(self.rows):
-            self._done += len(y)
-            columns = dict(zip(numbered_names(X.shape[1]), np.ascontiguousarray(X.T), strict=True))
-            yield table_of({**columns, "y": y})
-
-    def share_done(self) -> float | None:
-        """Return the share of rows that have been made."""
-        return self._done / self.rows if self.rows else None
+        self.rows_done = 0
+        for X, y in self._generator.blocks(self.rows_in_all):
+            self.rows_done += len(y)
+            yield numbered_table(X, y)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import pyarrow as pa
 
-from .base import DataError, Source, one_line, table_of
+from .base import DataError, Source, one_line
 
 ID = "_id"
 _BATCH = 1000  # entries
@@ -102,7 +102,7 @@ class RedisSource(Source):
                 odd = sorted(fields.keys() ^ set(names))
                 raise DataError(f"{self.name}: entry {key} has other fields than the one before it ({', '.join(odd)}).")
         columns = {name: pa.array([fields[name] or None for _, fields in entries], pa.string()) for name in names}
-        return table_of({**columns, ID: pa.array([key for key, _ in entries], pa.string())})
+        return pa.table({**columns, ID: pa.array([key for key, _ in entries], pa.string())})
 
     def place_after(self, table: pa.Table, rows: int) -> str:
         """Return the id of the last entry, how many entries were removed before the first, and how many were read."""

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from .base import DataError, Source, one_line, table_of
+from .base import DataError, Source, one_line
 
 _BATCH = 8192  # rows
 
@@ -56,7 +56,7 @@ class SqlSource(Source):
                 if twice is not None:
                     raise DataError(f"The query has two columns {twice!r}: name one of them otherwise (AS).")
                 for rows in result.partitions(_BATCH):
-                    yield table_of(dict(zip(names, map(_column, zip(*rows, strict=True)), strict=True)))
+                    yield pa.table(dict(zip(names, map(_column, zip(*rows, strict=True)), strict=True)))
         except (SQLAlchemyError, ImportError) as error:
             reason = getattr(error, "orig", None) or error
             raise DataError(f"The database query failed: {one_line(reason)}") from error

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ..kernels import compiled
-from .base import DataError, FileSource, numbered_names, one_line, table_of
+from .base import DataError, FileSource, numbered_names, numbered_table, one_line
 
 _PIECE = 2**20  # bytes read at a time
 _MOST_RECORD = 64 * 2**20  # bytes of one row: more means that a quote was never closed
@@ -236,7 +236,7 @@ class ArffSource(TextSource):
                 continue
             table = _parse(block, list(attributes), ",", "'", rows, self.name)
             rows += table.num_rows
-            yield table_of(
+            yield pa.table(
                 {
                     name: table[name].dictionary_encode() if nominal else table[name]
                     for name, nominal in attributes.items()
@@ -291,9 +291,8 @@ class LibsvmSource(TextSource):
             count = X.shape[1] if count is None else count
             step = max(1, _MOST_VALUES // max(count, 1))
             for first in range(0, len(y), step):
-                dense = X[first : first + step].toarray()
-                columns = dict(zip(numbered_names(count), dense.T, strict=True))
-                yield table_of({**columns, "y": _whole(y[first : first + step])})
+                part = slice(first, first + step)
+                yield numbered_table(X[part].toarray(), _whole(y[part]))
             rows += len(y)
 
 
