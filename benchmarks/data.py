@@ -1,4 +1,4 @@
-"""Data sets from the folder named by FBTWSVM_DATA, and small helpers that all benchmarks share."""
+"""Data sets from the folder named by FBTWSVM_DATA, or from OpenML, and small helpers that all benchmarks share."""
 
 import os
 import sys
@@ -7,14 +7,39 @@ from pathlib import Path
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+# name: (name and version at OpenML, rows, columns, classes, training rows: the first of them)
+OPENML = {
+    "letter": ("letter", 1, 20_000, 16, 26, 16_000),
+    "isolet": ("isolet", 1, 7_797, 617, 26, 6_238),
+    "usps": ("USPS", 1, 9_298, 256, 10, 7_291),
+    "mnist": ("mnist_784", 1, 70_000, 784, 10, 60_000),
+    "gisette": ("gisette", 1, 7_000, 5_000, 2, 6_000),
+    "susy": ("SUSY", 1, 5_000_000, 18, 2, 4_500_000),
+    "covtype": ("covertype", 3, 581_012, 54, 7, 581_012),
+}
+
+
+class Missing(SystemExit):
+    """A data set that is not to be had; a script that does not expect it ends with its message."""
+
+
+def find(name):
+    """Return the path of NAME.npz in the data folder, its streams/ or its synthetic/, or None."""
+    folder = os.environ.get("FBTWSVM_DATA")
+    places = [Path(folder) / part / f"{name}.npz" for part in ("", "streams", "synthetic")] if folder else []
+    return next((place for place in places if place.exists()), None)
+
 
 def load(name, *, standardise=False):
     """Return X_train, y_train, X_test, y_test in float32; scaling is fitted on the training part."""
-    folder = os.environ.get("FBTWSVM_DATA")
-    if not folder:
-        sys.exit("Set FBTWSVM_DATA to the folder with the data sets (border.npz and so on).")
-    with np.load(Path(folder) / f"{name}.npz") as data:
-        X, y, X_test, y_test = (data[key] for key in ("X_train", "y_train", "X_test", "y_test"))
+    place = find(name)
+    if place:
+        with np.load(place) as data:
+            X, y, X_test, y_test = (data[key] for key in ("X_train", "y_train", "X_test", "y_test"))
+    else:
+        X, y = fetch(name)
+        first = OPENML[name][5]
+        X, y, X_test, y_test = X[:first], y[:first], X[first:], y[first:]
     X, X_test = X.astype(np.float32), X_test.astype(np.float32)
     if standardise:
         scaler = StandardScaler().fit(X)
@@ -26,21 +51,47 @@ def load(name, *, standardise=False):
 
 def load_stream(name, limit=None):
     """Return X in float32 and y of a stream (or of a synthetic set), its first `limit` rows."""
-    folder = os.environ.get("FBTWSVM_DATA")
-    if not folder:
-        sys.exit("Set FBTWSVM_DATA to the folder with the data sets (streams/elec2.npz and so on).")
-    place = next(path for part in ("streams", "synthetic") if (path := Path(folder) / part / f"{name}.npz").exists())
+    place = find(name)
+    if not place:
+        X, y = fetch(name)
+        return X[:limit].astype(np.float32), y[:limit]
     with np.load(place) as data:
         return data["X"][:limit].astype(np.float32), data["y"][:limit]
 
 
+def fetch(name):
+    """Return all rows and labels of a data set from OpenML, once they look as they should."""
+    where = f"{name}.npz is not in the folder named by FBTWSVM_DATA"
+    if name not in OPENML:
+        raise Missing(f"{where}, and OpenML does not have it.")
+    theirs, version, rows, columns, classes, _ = OPENML[name]
+    from sklearn.datasets import fetch_openml
+
+    try:
+        X, y = fetch_openml(theirs, version=version, return_X_y=True, as_frame=False, n_retries=1)
+    except (OSError, ValueError) as error:
+        raise Missing(f"{where}, and fetching {theirs!r} from OpenML failed: {error}") from error
+    labels, y = np.unique(y, return_inverse=True)
+    if X.shape != (rows, columns) or len(labels) != classes:
+        raise Missing(
+            f"{where}, and OpenML's {theirs!r} is another one: {X.shape[0]:,} rows, {X.shape[1]:,} columns and "
+            f"{len(labels)} classes where {rows:,}, {columns:,} and {classes} were expected."
+        )
+    return (X.toarray() if hasattr(X, "toarray") else np.asarray(X)), y
+
+
 def table(header, rows):
     """Print rows as a Markdown table with aligned columns."""
+    print(aligned(header, rows), flush=True)
+
+
+def aligned(header, rows):
+    """Return rows as a Markdown table with aligned columns."""
     cells = [list(map(str, row)) for row in [header, *rows]]
     widths = [max(len(row[j]) for row in cells) for j in range(len(header))]
     lines = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in cells]
     lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
-    print("\n".join(lines), flush=True)
+    return "\n".join(lines)
 
 
 def progress(message):

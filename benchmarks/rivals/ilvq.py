@@ -1,0 +1,199 @@
+"""ILVQ: incremental learning vector quantisation, as described by Losing, Hammer and Wersing (IJCNN 2015).
+
+Prototypes move by the gradient of generalised LVQ (Sato and Yamada 1996): with d the squared distance to the nearest
+prototype of the row's own class (+) and of any other class (-), a row costs
+
+    phi((d+ - d-) / (d+ + d-)),   phi(m) = 1 / (1 + exp(-m)).
+
+Whenever so many rows were classified wrongly, one prototype is added: of some rows drawn from a window of recent ones,
+the place that makes the cost of the whole window least.
+"""
+
+import math
+
+import numba as nb
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+
+@nb.njit(cache=True, fastmath=True)
+def _squared_distance(x, w):
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += (x[j] - w[j]) ** 2
+    return total
+
+
+@nb.njit(cache=True)
+def cost(own, other):
+    """Return what a row costs, from its two squared distances."""
+    if own == other:
+        return 0.5
+    if np.isinf(other):
+        return 1.0 / (1.0 + math.e)
+    if np.isinf(own):
+        return 1.0 / (1.0 + 1.0 / math.e)
+    return 1.0 / (1.0 + math.exp(-(own - other) / (own + other)))
+
+
+@nb.njit(cache=True)
+def _nearest(x, label, W, labels, size):
+    """Return the nearest prototypes of the row's class and of the others (-1: none), and both squared distances."""
+    own, other, near, far = -1, -1, np.inf, np.inf
+    for p in range(size):
+        distance = _squared_distance(x, W[p])
+        if labels[p] == label:
+            if distance < near:
+                own, near = p, distance
+        elif distance < far:
+            other, far = p, distance
+    return own, other, near, far
+
+
+@nb.njit(cache=True)
+def attract_and_repel(x, own, other, near, far, W, rate):
+    """Move both prototypes down the gradient of the row's cost."""
+    total = near + far
+    if total == 0.0:
+        return
+    value = 1.0 / (1.0 + math.exp(-(near - far) / total))
+    slope = value * (1.0 - value)
+    pull, push = rate * slope * 4.0 * far / total**2, rate * slope * 4.0 * near / total**2
+    for j in range(x.shape[0]):
+        W[own, j] += pull * (x[j] - W[own, j])
+        W[other, j] -= push * (x[j] - W[other, j])
+
+
+@nb.njit(cache=True)
+def best_place(window, window_labels, near, far, candidates):
+    """Return which candidate, as a new prototype of its own class, makes the cost of the window least."""
+    best, least = -1, np.inf
+    for c in candidates:
+        total = 0.0
+        for r in range(len(window)):
+            distance = _squared_distance(window[r], window[c])
+            if window_labels[r] == window_labels[c]:
+                total += cost(min(near[r], distance), far[r])
+            else:
+                total += cost(near[r], min(far[r], distance))
+        if total < least:
+            best, least = c, total
+    return best
+
+
+@nb.njit(cache=True)
+def _seed(seed):
+    np.random.seed(seed)
+
+
+@nb.njit(cache=True)
+def _learn(X, y, first, rate, most_errors, n_candidates, W, labels, size, window, window_labels, state):
+    """Learn rows from `first` on; state holds the errors since the last insertion and the rows seen so far."""
+    length = len(window)
+    for r in range(first, len(X)):
+        if size == len(W):
+            return size, r
+        x, label = X[r], y[r]
+        place = state[1] % length
+        window[place], window_labels[place] = x, label
+        state[1] += 1
+        own, other, near, far = _nearest(x, label, W, labels, size)
+        if own < 0:  # the first row of a class is its first prototype
+            W[size], labels[size] = x, label
+            size += 1
+            continue
+        if other < 0:
+            continue
+        if far < near:
+            state[0] += 1
+        attract_and_repel(x, own, other, near, far, W, rate)
+        if state[0] >= most_errors:
+            state[0] = 0
+            filled = min(state[1], length)
+            rows, row_labels = window[:filled], window_labels[:filled]
+            nears, fars = np.empty(filled), np.empty(filled)
+            for i in range(filled):
+                _, _, nears[i], fars[i] = _nearest(rows[i], row_labels[i], W, labels, size)
+            chosen = best_place(rows, row_labels, nears, fars, np.random.permutation(filled)[:n_candidates])
+            W[size], labels[size] = rows[chosen], row_labels[chosen]
+            size += 1
+    return size, len(X)
+
+
+@nb.njit(cache=True)
+def _classify(X, W, labels, size, out):
+    for r in range(len(X)):
+        best, least = -1, np.inf
+        for p in range(size):
+            distance = _squared_distance(X[r], W[p])
+            if distance < least:
+                best, least = labels[p], distance
+        out[r] = best
+
+
+class ILVQ(ClassifierMixin, BaseEstimator):
+    """Incremental learning vector quantisation.
+
+    Parameters
+    ----------
+    rate : float, default=0.1
+        Learning rate, in units of the columns' variance in the first call.
+    most_errors : int, default=5
+        Rows classified wrongly before a prototype is added.
+    window : int, default=500
+        Recent rows that the place of a prototype is judged by.
+    candidates : int, default=20
+        Places tried.
+    random_state : int or None, default=None
+        Seed.
+    """
+
+    def __init__(self, rate=0.1, most_errors=5, window=500, candidates=20, random_state=None):
+        self.rate = rate
+        self.most_errors = most_errors
+        self.window = window
+        self.candidates = candidates
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Learn the rows in their order, once."""
+        vars(self).pop("classes_", None)
+        return self.partial_fit(X, y)
+
+    def partial_fit(self, X, y, classes=None):
+        """Learn some more rows; `classes` is not needed, new ones may come at any time."""
+        fresh = not hasattr(self, "classes_")
+        X, y = validate_data(self, X, y, dtype=np.float64, reset=fresh)
+        if fresh:
+            self.classes_ = y[:0]
+            self._index = {}
+            self._W, self._labels, self.n_prototypes_ = np.zeros((64, X.shape[1])), np.zeros(64, dtype=np.int64), 0
+            self._window, self._window_labels = np.zeros((self.window, X.shape[1])), np.zeros(self.window, np.int64)
+            self._state = np.zeros(2, dtype=np.int64)
+            self._step = self.rate * float(X.var(axis=0).sum())
+            _seed(check_random_state(self.random_state).randint(2**31 - 1))
+        for label in np.unique(y).tolist():  # numbers in the order of appearance, so that they never change
+            self._index.setdefault(label, len(self._index))
+        self.classes_ = np.union1d(self.classes_, y)
+        numbers = np.array([self._index[label] for label in y.tolist()])
+        done = 0
+        while done < len(X):
+            self.n_prototypes_, done = _learn(
+                X, numbers, done, self._step, self.most_errors, self.candidates, self._W, self._labels,
+                self.n_prototypes_, self._window, self._window_labels, self._state,
+            )  # fmt: skip
+            if done < len(X):
+                self._W = np.concatenate([self._W, np.zeros_like(self._W)])
+                self._labels = np.concatenate([self._labels, np.zeros_like(self._labels)])
+        return self
+
+    def predict(self, X):
+        """Return the class of the nearest prototype."""
+        check_is_fitted(self, "classes_")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        found = np.empty(len(X), dtype=np.int64)
+        _classify(X, self._W, self._labels, self.n_prototypes_, found)
+        by_number = np.array(sorted(self._index, key=self._index.get))
+        return by_number[found]
