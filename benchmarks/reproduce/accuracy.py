@@ -6,7 +6,7 @@ before it is learned).
 
 import numpy as np
 
-from benchmarks.data import Missing, load
+from benchmarks.data import Missing, fetch, find, load
 from benchmarks.reproduce import published
 from benchmarks.reproduce.methods import BATCH, NEEDS, ONE_PASS, RIVALS
 from benchmarks.reproduce.runs import Job, state, values
@@ -73,7 +73,8 @@ def available(names):
     there, missing = [], {}
     for name in names:
         try:
-            load(name)
+            if not find(name):
+                fetch(name)
         except Missing as error:
             missing[name] = str(error)
         else:

@@ -186,8 +186,8 @@ class LASVM(OneVsOne):
     tol : float, default=1e-3
         Violation that counts as none.
     slack : float, default=1.0
-        How far a row without weight must be from violating to be let go.  0 is the paper's rule: it lets go of rows that
-        would violate again later, and ends up to 10 % below the optimum after one epoch; with 1 it is less than 1 %.
+        How far a row without weight must be from violating to be let go.  0 is the paper's rule: it lets go of rows
+        that would violate again later, and ends up to 10 % below the optimum after one epoch; 1 comes within 1 %.
     """
 
     def __init__(self, C=1.0, gamma=1.0, tol=1e-3, slack=1.0):
