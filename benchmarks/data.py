@@ -61,7 +61,9 @@ def load_stream(name, limit=None):
 
 def fetch(name):
     """Return all rows and labels of a data set from OpenML, once they look as they should."""
-    where = f"{name}.npz is not in the folder named by FBTWSVM_DATA"
+    where = f"{name}.npz is not in the folder named by FBTWSVM_DATA" + (
+        "" if os.environ.get("FBTWSVM_DATA") else " (which is not set)"
+    )
     if name not in OPENML:
         raise Missing(f"{where}, and OpenML does not have it.")
     theirs, version, rows, columns, classes, _ = OPENML[name]

@@ -19,14 +19,14 @@ SHARES = {"coil": 0.5, "outdoor": 0.5, "dna": 0.5}  # of the training rows that 
 
 def choices(runner, plan, names, methods):
     """Choose settings on training rows; returns for each data set what was chosen, by group."""
-    wanted = {group for method in methods for group in NEEDS.get(method, ())} | {"ours"}
+    wanted = {group for method in methods for group in NEEDS.get(method, ())}
     chosen = {name: {} for name in names}
     for groups in (("ours", "svc", "orf", "ilvq"), ("sgd", "linear")):  # the second need the width of the first
         jobs = [
             Job(
-                "settings", name, group, kind="choose",
-                options={"group": group, "chosen": chosen[name] if group in ("sgd", "linear") else None,
-                         "quick": plan.quick},
+                "settings", name, group, kind="choose", limited=False, size=published.SETTINGS[name].rows,
+                options={"group": group, "quick": plan.quick,
+                         "chosen": _needed(chosen[name], ("svc",) if group in ("sgd", "linear") else ())},
             )
             for name in names
             for group in groups
@@ -38,6 +38,10 @@ def choices(runner, plan, names, methods):
     return chosen
 
 
+def _needed(chosen, groups):
+    return {group: chosen[group] for group in groups if group in chosen}
+
+
 def run(runner, plan):
     """Measure, and return the tables."""
     names, missing = available(plan.datasets)
@@ -45,13 +49,13 @@ def run(runner, plan):
     chosen = choices(runner, plan, names, methods)
     jobs = [
         Job(
-            "accuracy", name, method,
+            "accuracy", name, method, limited=method in RIVALS, size=published.SETTINGS[name].rows,
             options={"seeds": plan.seeds, "share": SHARES.get(name, 0.1),
-                     "chosen": chosen[name] if method in RIVALS or method == OURS else None},
+                     "chosen": _needed(chosen[name], NEEDS.get(method, ()))},
         )
         for name in names
         for method in methods
-        if all(group in chosen[name] for group in (NEEDS.get(method, ()) if method != OURS else ("ours",)))
+        if all(group in chosen[name] for group in NEEDS.get(method, ()))
     ]  # fmt: skip
     found = {name: {} for name in names}
     for job, results in zip(jobs, runner.do(jobs, at_once=plan.at_once), strict=True):

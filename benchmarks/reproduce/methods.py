@@ -120,8 +120,9 @@ RIVALS = {
     "SVC": lambda chosen, n_rows, seed: SVC(cache_size=1000, **chosen["svc"]),
     "Nystroem + LinearSVC": _nystroem,
 }
-# what a rival needs to have been chosen before
+# what a method needs to have been chosen before
 NEEDS = {
+    "FBTWSVM, ours": ("ours",),
     "ISVM": ("svc",),
     "LASVM": ("svc",),
     "ORF": ("orf",),
