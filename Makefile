@@ -3,6 +3,8 @@
 # make test-full  all tests, with 20 killed runs of 200,000 rows and 2,000 hostile files
 # make pictures  the pictures of the Python examples in out/
 # make bench   speed and memory against the floor (needs FBTWSVM_DATA)
+# make reproduce  the paper's tables and figures beside its rivals: out/reproduce/report.html, hours; with ARGS=--quick
+#                 minutes (needs FBTWSVM_DATA, or --data in ARGS; ARGS="accuracy --datasets border" is one table of one set)
 # make accuracy  every accuracy in the README and the docs, about an hour (needs FBTWSVM_DATA)
 # make command   memory, generators and ONNX of docs/command.md, about five minutes (needs FBTWSVM_DATA)
 # make streams   every figure of docs/streams.md, about two hours (needs FBTWSVM_DATA)
@@ -13,7 +15,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-full pictures lint bench accuracy command streams format clean
+.PHONY: demo test test-full pictures lint bench reproduce accuracy command streams format clean
 
 demo: $(READY)
 	mkdir -p out
@@ -41,8 +43,11 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.speed
 
+reproduce: $(READY)
+	$(BIN)/python -m benchmarks.reproduce $(ARGS)
+
 accuracy: $(READY)
-	$(BIN)/python -m benchmarks.paper
+	$(BIN)/python -m benchmarks.readings
 	$(BIN)/python -m benchmarks.nystroem
 	$(BIN)/python -m benchmarks.untuned
 	$(BIN)/python -m benchmarks.defaults
@@ -56,7 +61,6 @@ streams: $(READY)
 	$(BIN)/python -m benchmarks.flat
 	$(BIN)/python -m benchmarks.stream_speed
 	$(BIN)/python -m benchmarks.streams
-	$(BIN)/python -m benchmarks.forgetting
 	$(BIN)/python -m benchmarks.changes
 	$(BIN)/python -m benchmarks.soak
 	$(BIN)/python -m benchmarks.sorted_classes

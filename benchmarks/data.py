@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +71,9 @@ def fetch(name):
     from sklearn.datasets import fetch_openml
 
     try:
-        X, y = fetch_openml(theirs, version=version, return_X_y=True, as_frame=False, n_retries=1)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "A network error occurred", UserWarning)  # the exception says it
+            X, y = fetch_openml(theirs, version=version, return_X_y=True, as_frame=False, n_retries=1)
     except (OSError, ValueError) as error:
         raise Missing(f"{where}, and fetching {theirs!r} from OpenML failed: {error}") from error
     labels, y = np.unique(y, return_inverse=True)

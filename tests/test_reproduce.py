@@ -262,7 +262,7 @@ def test_tiny_tuning(folder, tmp_path):
     assert len(rows) == 2**2 + 2**4
     assert [row[0] for row in table.rows] == ["2-D", "4-D"]
     assert float(table.rows[1][2]) <= float(table.rows[0][2])  # its grid holds that of the other
-    assert table.rows[0][4:] == ["34", "0.1732"]
+    assert table.rows[0][5:] == ["34", "0.1732"]
     assert (tmp_path / "tuning.png").stat().st_size > 5_000
 
 

@@ -15,10 +15,10 @@ WORDS = {
 def measure(runner, plan, table, steps, *, batch):
     """Return results by data set, method and d; what another table has measured in this run is taken over."""
     names, missing = available(plan.datasets)
-    seeds = {"seeds": plan.seeds}
-    jobs = [Job(table, name, method, d=d, options=seeds) for name in names for method in (PAPER, EVERY) for d in steps]
+    shared = {"options": {"seeds": plan.seeds}, "limited": False}
+    jobs = [Job(table, name, method, d=d, **shared) for name in names for method in (PAPER, EVERY) for d in steps]
     if batch:
-        jobs += [Job(table, name, BATCH, options=seeds) for name in names]
+        jobs += [Job(table, name, BATCH, **shared) for name in names]
     earlier = {job: again for job in range(len(jobs)) if (again := runner.again(jobs[job], table)) is not None}
     fresh = [number for number in range(len(jobs)) if number not in earlier]
     results = dict(zip(fresh, runner.do([jobs[number] for number in fresh]), strict=True))  # alone: seconds count

@@ -3,9 +3,6 @@
 A maker takes what was chosen for the data set (`settings.py`), the number of classes and a seed.
 """
 
-import importlib.util
-import shutil
-
 import numpy as np
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import SGDClassifier
@@ -131,11 +128,6 @@ NEEDS = {
     "SVC": ("svc",),
     "Nystroem + LinearSVC": ("svc", "linear"),
 }
-
-
-def capymoa_is_there():
-    """Return whether CapyMOA and the Java that it needs are installed."""
-    return bool(shutil.which("java")) and importlib.util.find_spec("capymoa") is not None
 
 
 def make(method, name, *, chosen, d, seed, share, X, y):

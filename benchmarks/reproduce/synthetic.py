@@ -170,7 +170,8 @@ def run(runner, plan):
 
 def _job(name, method, size, source):
     options = _Frozen({"rows": size, "source": source, "seed": 1})
-    return Job("synthetic", name, method, kind="stream", setting=f"{source} {SHORT.get(size, size)}", options=options)
+    setting = f"{source} {SHORT.get(size, size)}"
+    return Job("synthetic", name, method, kind="stream", setting=setting, options=options, limited=method != OURS)
 
 
 class _Frozen(dict):

@@ -178,7 +178,7 @@ def run(runner, plan):
     """Measure, and return the table."""
     options = {"archive": find_archive(plan.data), "every": plan.every, "subjects": plan.subjects}
     jobs = [
-        Job("wesad", name, "FBTWSVM, " + setting, kind="leave_one_out", setting=setting,
+        Job("wesad", name, "FBTWSVM, " + setting, kind="leave_one_out", setting=setting, limited=False,
             options={**options, "setting": setting})
         for name in ("WESAD", "chest_accel")
         for setting in SETTINGS
