@@ -80,8 +80,11 @@ class Runner:
                 found[number] = self._results(jobs[number])
                 progress.advance(bar)
 
-            # the largest data sets first, so that no long job is left for the end
-            list(pool.map(run, sorted(range(len(jobs)), key=lambda number: -jobs[number].size)))
+            # what is waited for comes first, and of it the largest; then rivals, the quickest first
+            order = sorted(
+                range(len(jobs)), key=lambda n: (jobs[n].limited, jobs[n].size * (1 if jobs[n].limited else -1))
+            )
+            list(pool.map(run, order))
         for job, results in zip(jobs, found, strict=True):
             self.rows += results
             for result in results:
