@@ -217,3 +217,32 @@ def test_orf_asks_for_classes_and_refuses_others():
     model = ORF(n_trees=5, random_state=0).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="not in `classes`"):
         model.partial_fit(X, y + 5)
+
+
+def test_a_late_class_that_comes_with_old_ones_is_learned_once():
+    random = np.random.default_rng(0)
+    y = np.concatenate([random.integers(0, 2, 60), random.integers(0, 3, 90)])
+    X = random.normal(size=(150, 2)) + 2.0 * np.array([[0, 0], [1, 0], [0, 1]])[y]
+    model = ISVM(C=3.0, gamma=0.5).partial_fit(X[:60], y[:60])
+    for first in range(60, 150, 30):
+        model.partial_fit(X[first : first + 30], y[first : first + 30])
+    for (a, b), machine in model.machines_.items():
+        own = (y == a) | (y == b)
+        assert machine.n == own.sum()
+        np.testing.assert_array_equal(machine.box[: machine.n], 3.0)
+        libsvm = SVC(C=3.0, gamma=0.5, tol=1e-9).fit(X[own], np.where(y[own] == b, 1, -1))
+        np.testing.assert_allclose(machine.decide(X), libsvm.decision_function(X), atol=1e-6)
+
+
+def test_isvm_unlearns_a_row_as_often_as_it_was_learned():
+    X, signs, C, gamma, _ = problem(2, 40)
+    machine, other = ExactMachine(C, gamma), ExactMachine(C, gamma)
+    machine.learn(np.concatenate([X, X[:10]]), np.concatenate([signs, signs[:10]]))
+    other.learn(X, signs)
+    for place in range(10):  # the second time of each
+        machine.unlearn(place)
+    assert machine.n == other.n
+    np.testing.assert_allclose(machine.decide(X), other.decide(X), atol=1e-6)
+    while machine.n:
+        machine.unlearn(machine.n - 1)
+    assert machine.alpha[: machine.n].sum() == 0

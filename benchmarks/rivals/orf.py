@@ -111,26 +111,25 @@ def _shares(X, split_feature, split_threshold, children, counts, out):
 
 
 class _Tree:
-    """The arrays of one tree, which double when they are full."""
+    """The arrays of one tree, which grow when they are full."""
 
     def __init__(self, n_tests, n_classes):
         self.used, self.slots = 1, 0
         self.arrays = (
             np.zeros(1, dtype=np.int64), np.zeros(1), np.full((1, 2), -1), np.zeros((1, n_classes)),
             np.zeros(1, dtype=np.int64), np.zeros((1, n_tests), dtype=np.int64), np.zeros((1, n_tests)),
-            np.zeros((1, n_tests, 2, n_classes)), np.zeros(1, dtype=np.int64),
+            np.zeros((1, n_tests, 2, n_classes), dtype=np.float32), np.zeros(1, dtype=np.int64),
         )  # fmt: skip
 
     def grow(self):
-        """Double the nodes, and the slots for counts if few are free."""
+        """Double the nodes, and make more slots for counts if few are free."""
         nodes, slots = self.arrays[:5], self.arrays[5:]
         nodes = tuple(np.concatenate([array, np.zeros_like(array)]) for array in nodes)
         nodes[2][self.used :] = -1
         if self.slots < 2:
             old = len(slots[0])
-            slots = tuple(np.concatenate([array, np.zeros_like(array)]) for array in slots)
-            if old == 1:
-                slots = tuple(np.concatenate([array, np.zeros_like(array)]) for array in slots)
+            extra = max(4, old // 2)
+            slots = tuple(np.concatenate([array, np.zeros((extra, *array.shape[1:]), array.dtype)]) for array in slots)
             fresh = np.arange(old, len(slots[0]))
             slots[3][self.slots : self.slots + len(fresh)] = fresh
             self.slots += len(fresh)

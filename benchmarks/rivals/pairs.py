@@ -8,52 +8,52 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 class OneVsOne(ClassifierMixin, BaseEstimator):
     """Base of the rivals that know two classes only.
 
-    A subclass has `_machine()`, which returns something with `learn(X, signs)` and `decide(X)`.  Rows of a class that
-    came before its opponent are handed to the pair as soon as it exists, so that no row is lost.
+    A subclass has `_machine()`, which returns something with `learn(X, signs)`, `held()` and `decide(X)`.  A class that
+    was not named in the first call gets its pairs when it turns up; they begin with the rows of the other class that
+    the machines still hold.
     """
 
     def fit(self, X, y):
         """Learn the rows in their order, once, and finish."""
         vars(self).pop("classes_", None)
-        return self.partial_fit(X, y).finish()
+        return self.partial_fit(X, y, classes=np.unique(y)).finish()
 
     def partial_fit(self, X, y, classes=None):
-        """Learn some more rows; `classes` is not needed, new ones may come at any time."""
+        """Learn some more rows; new classes may come at any time."""
         fresh = not hasattr(self, "classes_")
         X, y = validate_data(self, X, y, dtype=np.float64, reset=fresh)
         if fresh:
-            self.classes_, self.machines_, self._first = y[:0], {}, {}
-        known = set(self.classes_.tolist())
-        self.classes_ = np.union1d(self.classes_, y)
-        rows = {label: X[y == label] for label in np.unique(y).tolist()}
-        for label in self.classes_.tolist():
-            for other in self.classes_.tolist():
-                if label < other and (label in rows or other in rows):
-                    self._teach(label, other, X, y, known)
-        if len(self.classes_) == 1:  # nobody to tell it from yet: keep the rows
-            (label,) = rows
-            self._first[label] = np.concatenate([self._first.get(label, X[:0]), X])
+            self.classes_, self.machines_, self.seen_ = y[:0], {}, set()
+        labels = np.unique(y)
+        known = self.classes_.tolist()
+        self.classes_ = np.union1d(self.classes_, labels if classes is None else np.union1d(classes, labels))
+        earlier = {label: self._held(label) for label in known} if len(known) < len(self.classes_) else {}
+        for a, label in enumerate(self.classes_.tolist()):
+            for other in self.classes_[a + 1 :].tolist():
+                if (label, other) not in self.machines_:
+                    self.machines_[label, other] = machine = self._machine()
+                    for own, sign in ((label, -1.0), (other, 1.0)):
+                        if len(earlier.get(own, ())):
+                            machine.learn(earlier[own], np.full(len(earlier[own]), sign))
+                here = (y == label) | (y == other)
+                if here.any():
+                    self.machines_[label, other].learn(X[here], np.where(y[here] == other, 1.0, -1.0))
+        if len(self.classes_) == 1:  # nobody to tell it from: a machine of its own keeps the rows
+            machine = self.machines_.setdefault((labels[0].item(), None), self._machine())
+            machine.learn(X, np.full(len(X), -1.0))
+        elif len(known) == 1:
+            self.machines_.pop((known[0], None), None)
+        self.seen_ |= set(labels.tolist())
         return self
 
-    def _teach(self, label, other, X, y, known):
-        pair = label, other
-        if pair not in self.machines_:
-            self.machines_[pair] = self._machine()
-            for own, sign in ((label, -1.0), (other, 1.0)):
-                if own in known:
-                    earlier = self._earlier(own)
-                    self.machines_[pair].learn(earlier, np.full(len(earlier), sign))
-        here = (y == label) | (y == other)
-        self.machines_[pair].learn(X[here], np.where(y[here] == other, 1.0, -1.0))
-
-    def _earlier(self, label):
-        """Return the rows of a class that the machines hold already."""
+    def _held(self, label):
+        """Return the rows of a class that a machine holds; the one that holds most of them."""
+        parts = [np.empty((0, self.n_features_in_))]
         for (a, b), machine in self.machines_.items():
             if label in (a, b):
                 rows, signs = machine.held()
-                if len(rows):
-                    return rows[signs == (1.0 if label == b else -1.0)]
-        return self._first.get(label, np.empty((0, self.n_features_in_)))
+                parts.append(rows[signs == (1.0 if label == b else -1.0)].copy() if len(rows) else parts[0])
+        return max(parts, key=len)
 
     def finish(self):
         """Do what is left to do after the last row."""
@@ -67,7 +67,13 @@ class OneVsOne(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         votes = np.zeros((len(X), len(self.classes_)))
         for (label, other), machine in self.machines_.items():
+            if other is None:
+                return np.full(len(X), label)
             a, b = np.searchsorted(self.classes_, [label, other])
+            if not {label, other} <= self.seen_:  # a class that has not come yet loses
+                votes[:, a] += label in self.seen_
+                votes[:, b] += other in self.seen_
+                continue
             margins = machine.decide(X)
             share = np.tanh(margins) / (2.0 * len(self.classes_))  # all together less than one vote
             votes[:, b] += (margins > 0) + share
