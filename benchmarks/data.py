@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-# name: (name and version at OpenML, rows, columns, classes, training rows: the first of them)
+# name: (which one at OpenML, rows, columns, classes, rows of the smallest and largest class, training rows: the first)
 OPENML = {
-    "letter": ("letter", 1, 20_000, 16, 26, 16_000),
-    "isolet": ("isolet", 1, 7_797, 617, 26, 6_238),
-    "usps": ("USPS", 1, 9_298, 256, 10, 7_291),
-    "mnist": ("mnist_784", 1, 70_000, 784, 10, 60_000),
-    "gisette": ("gisette", 1, 7_000, 5_000, 2, 6_000),
-    "susy": ("SUSY", 1, 5_000_000, 18, 2, 4_500_000),
-    "covtype": ("covertype", 3, 581_012, 54, 7, 581_012),
+    "letter": ({"data_id": 6}, 20_000, 16, 26, (734, 813), 16_000),
+    "isolet": ({"data_id": 300}, 7_797, 617, 26, (298, 300), 6_238),
+    "usps": ({"data_id": 41082}, 9_298, 256, 10, (708, 1_553), 7_291),
+    "mnist": ({"data_id": 554}, 70_000, 784, 10, (6_313, 7_877), 60_000),
+    "gisette": ({"data_id": 41026}, 7_000, 5_000, 2, (3_500, 3_500), 6_000),
+    "susy": ({"name": "SUSY", "version": 1}, 5_000_000, 18, 2, (2_287_827, 2_712_173), 4_500_000),
+    "covtype": ({"data_id": 1596}, 581_012, 54, 7, (2_747, 283_301), 581_012),
 }
 
 
@@ -67,21 +67,20 @@ def fetch(name):
     )
     if name not in OPENML:
         raise Missing(f"{where}, and OpenML does not have it.")
-    theirs, version, rows, columns, classes, _ = OPENML[name]
+    which, rows, columns, n_classes, extremes, _ = OPENML[name]
     from sklearn.datasets import fetch_openml
 
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "A network error occurred", UserWarning)  # the exception says it
-            X, y = fetch_openml(theirs, version=version, return_X_y=True, as_frame=False, n_retries=1)
+            X, y = fetch_openml(**which, return_X_y=True, as_frame=False, n_retries=1)
     except (OSError, ValueError) as error:
-        raise Missing(f"{where}, and fetching {theirs!r} from OpenML failed: {error}") from error
-    labels, y = np.unique(y, return_inverse=True)
-    if X.shape != (rows, columns) or len(labels) != classes:
-        raise Missing(
-            f"{where}, and OpenML's {theirs!r} is another one: {X.shape[0]:,} rows, {X.shape[1]:,} columns and "
-            f"{len(labels)} classes where {rows:,}, {columns:,} and {classes} were expected."
-        )
+        raise Missing(f"{where}, and fetching it from OpenML failed: {error}") from error
+    _, y, counts = np.unique(y, return_inverse=True, return_counts=True)
+    found, wanted = (*X.shape, len(counts), counts.min(), counts.max()), (rows, columns, n_classes, *extremes)
+    if found != wanted:
+        words = "{:,} rows, {:,} columns, {} classes of {:,} to {:,} rows"
+        raise Missing(f"{where}, and OpenML's is another one: {words.format(*found)}, not {words.format(*wanted)}.")
     return (X.toarray() if hasattr(X, "toarray") else np.asarray(X)), y
 
 

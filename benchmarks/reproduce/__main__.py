@@ -23,7 +23,7 @@ PARTS = {
     "wesad": wesad.run,
     "tuning": tuning.run,
 }
-EVERYTHING = (*published.SETTINGS, *published.SYNTHETIC)
+EVERYTHING = (*published.SETTINGS, *published.SYNTHETIC, *wesad.NAMES)
 
 
 @dataclass
@@ -32,6 +32,7 @@ class Plan:
 
     datasets: list[str]
     streams: list[str]
+    wearables: list[str]
     rivals: list[str]
     seeds: int
     limit: float
@@ -82,15 +83,15 @@ def make_plan(options):
     quick = options.quick
     small = ("border", "overlap", "outdoor", "dna")
     datasets = list(small if quick else published.SETTINGS)
-    streams = list(published.SYNTHETIC)
+    kinds = [datasets, list(published.SYNTHETIC), list(wesad.NAMES)]
     if options.datasets:
-        datasets = [name for name in options.datasets.split(",") if name in published.SETTINGS]
-        streams = [name for name in options.datasets.split(",") if name in published.SYNTHETIC]
+        groups = (published.SETTINGS, published.SYNTHETIC, wesad.NAMES)
+        kinds = [[name for name in options.datasets.split(",") if name in group] for group in groups]
     rivals = list((*ONE_PASS, *BATCH))
     if options.rivals:
         rivals = [] if options.rivals == "none" else options.rivals.split(",")
     plan = Plan(
-        datasets, streams, rivals, options.seeds or (2 if quick else 5), 60 * (options.limit or (0.5 if quick else 20)),
+        *kinds, rivals, options.seeds or (2 if quick else 5), 60 * (options.limit or (0.5 if quick else 20)),
         options.jobs, quick, options.data,
     )  # fmt: skip
     if quick:
@@ -114,25 +115,28 @@ def main(arguments=None):
     """Run what the command line asks for."""
     options = parse(arguments)
     if options.data:
-        os.environ["FBTWSVM_DATA"] = str(Path(options.data).resolve())
+        options.data = os.environ["FBTWSVM_DATA"] = str(Path(options.data).resolve())
     plan = make_plan(options)
     finished = options.out / "finished"
     finished.mkdir(parents=True, exist_ok=True)
-    if not options.resume:
-        for path in finished.glob("*.json"):
-            path.unlink()
-    parts = list(PARTS) if options.part == "all" else [options.part]
-    if options.datasets:  # a table that none of the named data sets has is left out
-        parts = [part for part in parts if _concerned(part, plan, options.part)]
     command = "python -m benchmarks.reproduce " + shlex.join(arguments if arguments is not None else sys.argv[1:])
-    run(plan, Runner(plan.limit, finished=finished), parts, options.out, command)
+    runner = Runner(plan.limit, finished=finished, resume=options.resume)
+    run(plan, runner, concerned(options, plan), options.out, command)
     print(f"Results, figures and page: {options.out}/results.csv, *.png, report.html")
 
 
-def _concerned(part, plan, asked):
-    if part in ("accuracy", "forgetting", "time"):
-        return bool(plan.datasets)
-    return bool(plan.streams) if part == "synthetic" else part == asked
+def concerned(options, plan):
+    """Return the tables that are asked for and that have something to show for the data sets that are asked for."""
+    there = {
+        **dict.fromkeys(("accuracy", "forgetting", "time"), bool(plan.datasets)),
+        "synthetic": bool(plan.streams),
+        "wesad": bool(plan.wearables),
+        "tuning": not options.datasets or "overlap" in plan.datasets,
+    }
+    parts = [part for part in PARTS if options.part in (part, "all") and there[part]]
+    if not parts:
+        sys.exit(f"The table {options.part} does not have the data sets {options.datasets}.")
+    return parts
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@ from benchmarks.reproduce.accuracy import available
 from benchmarks.reproduce.runs import Job, values
 from benchmarks.reproduce.tables import Table, count, mean, mean_sd, plain
 
-PAPER, EVERY, BATCH = "FBTWSVM, paper", "FBTWSVM, every row counts", "FBTWSVM, batch"
+PAPER, EVERY, BATCH = "FBTWSVM, paper", "FBTWSVM, all rows in the sums", "FBTWSVM, batch"
 WORDS = {
     PAPER: "the paper's procedure",
-    EVERY: "every row counts",
+    EVERY: "all rows stay in the sums",
 }
 
 
@@ -19,7 +19,7 @@ def measure(runner, plan, table, steps, *, batch):
     jobs = [Job(table, name, method, d=d, **shared) for name in names for method in (PAPER, EVERY) for d in steps]
     if batch:
         jobs += [Job(table, name, BATCH, **shared) for name in names]
-    earlier = {job: again for job in range(len(jobs)) if (again := runner.again(jobs[job], table)) is not None}
+    earlier = {job: again for job in range(len(jobs)) if (again := runner.again(jobs[job], "forgetting")) is not None}
     fresh = [number for number in range(len(jobs)) if number not in earlier]
     results = dict(zip(fresh, runner.do([jobs[number] for number in fresh]), strict=True))  # alone: seconds count
     for number, rows in earlier.items():
@@ -51,10 +51,11 @@ def forgetting(runner, plan):
                 "is the number of stored points times the number of opponents (K - 1), not the number of points with "
                 "weight, "
                 "which stands behind it.",
-                '"The paper\'s procedure": forgotten points leave the Gram matrices too. "Every row counts": every '
-                "row stays in "
-                "the Gram matrices, only its place among the kept ones goes; rows are accepted by the optimality "
-                "conditions.",
+                '"The paper\'s procedure": forgotten points leave the Gram matrices too. "All rows stay in the '
+                'sums": the Gram '
+                "matrices, whose size does not depend on the number of rows, keep every row; only its place among "
+                "the points "
+                "that push goes. New rows are then accepted by the optimality conditions.",
                 f"{plan.seeds} seed(s), chunks of a twentieth (at least 100).",
                 *(f"{name}: {why}" for name, why in missing.items()),
             ],

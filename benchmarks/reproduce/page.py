@@ -28,9 +28,10 @@ def write(path, tables, figures, command):
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         f"<title>The paper, reproduced</title><style>{STYLE}</style></head><body>",
         "<h1>Incremental and decremental fuzzy bounded twin SVM: the paper, reproduced</h1>",
-        f"<p>fbtwsvm {escape(__version__)}, {escape(where)}. Made by <code>{escape(command)}</code>. Every number is "
-        "a row of "
-        "results.csv. The paper: A. R. Mello, M. R. Stemmer, A. L. Koerich, Information Sciences 526 (2020).</p>",
+        f"<p>fbtwsvm {escape(__version__)}, {escape(where)}. Made by <code>{escape(command)}</code>. Every measured "
+        "value "
+        "is in results.csv. The paper: A. R. Mello, M. R. Stemmer, A. L. Koerich, Information Sciences 526 "
+        "(2020).</p>",
     ]
     for table in tables:
         parts.append(table.html())

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from fbtwsvm.modelfile.container import replacing
 COLUMNS = (
     "table", "dataset", "method", "setting", "d", "seed", "rows", "accuracy", "prequential", "train_s", "test_s",
     "kept",
-    "nsv", "duals", "peak_mib", "status", "why", "parameters",
+    "nsv", "duals", "landmarks", "peak_mib", "status", "why", "parameters",
 )  # fmt: skip
 
 
@@ -58,13 +59,16 @@ class Runner:
     quiet : bool
         No progress bar.
     finished : Path or None
-        Folder with the results of jobs that an earlier run has finished, which are taken over.
+        Folder for the results of finished jobs.
+    resume : bool
+        Take over what is there.
     """
 
     limit: float
     here: bool = False
     quiet: bool = False
     finished: Path | None = None
+    resume: bool = False
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def do(self, jobs, *, at_once=1):
@@ -93,15 +97,14 @@ class Runner:
         return found
 
     def again(self, job, table):
-        """Return results that another table has measured already, as rows of this one too, or None."""
+        """Return results that a table has measured already, as rows of this job's table too, or None."""
+        wanted = (table, job.dataset, job.method, job.setting, job.d)
         same = [
-            {**row, "table": table}
+            {**row, "table": job.table}
             for row in self.rows
-            if (row["dataset"], row["method"], row["setting"], row["d"])
-            == (job.dataset, job.method, job.setting, job.d)
+            if (row["table"], row["dataset"], row["method"], row["setting"], row["d"]) == wanted
         ]
-        tables = {row["kind"] for row in same}
-        return same if tables == {job.kind} else None
+        return same or None
 
     def _results(self, job):
         label = {
@@ -118,7 +121,7 @@ class Runner:
         name = hashlib.sha256(json.dumps(task, sort_keys=True).encode()).hexdigest()[:24]
         places = [self.finished / f"{name}.json", self.finished / f"{name}-{limit}s.json"] if self.finished else []
         for place in places:
-            if place.exists():
+            if self.resume and place.exists():
                 return json.loads(place.read_text())
         found = list(worker.results(task)) if self.here else self._in_own_process(task, limit)
         statuses = {result.get("status", "ok") for result in found}
@@ -143,8 +146,9 @@ class Runner:
         clock = threading.Timer(limit or 0.0, lambda: (over.set(), process.kill()))
         if limit:
             clock.start()
-        json.dump(task, process.stdin)
-        process.stdin.close()
+        with suppress(BrokenPipeError):  # its status will say why
+            json.dump(task, process.stdin)
+            process.stdin.close()
         found = [json.loads(line) for line in process.stdout if line.endswith("\n")]
         clock.cancel()
         status = process.wait()
@@ -178,8 +182,3 @@ def state(results):
     return (
         next((row["status"] for row in results if row["status"] != "ok"), "") if not values(results, "accuracy") else ""
     )
-
-
-def for_table(job, table):
-    """Return the job as one of another table."""
-    return replace(job, table=table)

@@ -36,13 +36,19 @@ class Table:
         )
 
 
+def sd(found):
+    """Return the standard deviation of a sample."""
+    return float(np.std(found, ddof=1)) if len(found) > 1 else 0.0
+
+
 def mean_sd(results, key="accuracy", digits=2):
-    """Return "mean +- sd" over seeds, or why there is none."""
+    """Return "mean +- sd" over seeds, with their number if some are missing, or why there is none."""
     found = values(results, key)
     if not found:
         return state(results) or "-"
-    spread = f" +- {np.std(found):.{digits}f}" if len(found) > 1 else ""
-    return f"{np.mean(found):.{digits}f}{spread}"
+    spread = f" +- {sd(found):.{digits}f}" if len(found) > 1 else ""
+    number = f", n = {len(found)}" if any(row["status"] != "ok" for row in results) else ""
+    return f"{np.mean(found):.{digits}f}{spread}{number}"
 
 
 def best_mean_sd(results):

@@ -75,10 +75,16 @@ def holdings(model, n_classes):
         alpha = model.memory_report().rows["alpha"]
         return {"kept": len(alpha), "nsv": len(alpha) * (n_classes - 1), "duals": int((alpha > 0).sum())}
     if hasattr(model, "stored_size_"):
-        return {"kept": None, "nsv": model.stored_size_, "duals": model.support_size_}
+        kept = round(model.stored_size_ / max(1, n_classes - 1))  # of each class, on average over its opponents
+        return {"kept": kept, "nsv": model.stored_size_, "duals": model.support_size_}
     if hasattr(model, "n_prototypes_"):
         return {"kept": model.n_prototypes_, "nsv": None, "duals": None}
     return {"kept": None, "nsv": None, "duals": None}
+
+
+def holds_landmarks(model):
+    """Return whether the model's map consists of training rows."""
+    return getattr(model, "feature_map", "") == "nystroem"
 
 
 def batch_holdings(model, X, y):
@@ -116,7 +122,7 @@ def learn(name, method, seeds, chosen=None, d=None, share=0.1, most=None, **_):
             model.fit(X, y)
             train, prequential = time.perf_counter() - start, None
         else:
-            each = method in ("FBTWSVM, paper", "FBTWSVM, every row counts")
+            each = method in ("FBTWSVM, paper", "FBTWSVM, all rows in the sums")
             train, prequential = learn_in_chunks(model, X, y, parts, classes, settle_each=each)
         start = time.perf_counter()
         right = model.predict(X_test) == y_test
@@ -130,6 +136,7 @@ def learn(name, method, seeds, chosen=None, d=None, share=0.1, most=None, **_):
             "peak_mib": peak(),
             "rows": len(y),
             "right": np.packbits(right).tobytes().hex(),
+            "landmarks": (chosen or {}).get("ours", {}).get("n_components") if holds_landmarks(model) else 0,
             **(batch_holdings(model, X, y) if method == "FBTWSVM, batch" else holdings(model, len(classes))),
         }
 
