@@ -449,6 +449,16 @@ def test_the_command_as_a_process(folder, tmp_path):
     assert json.loads(next(row["parameters"] for row in rows if row["method"] == "ours"))["n_components"] == 529
 
 
+def test_results_of_another_version_are_not_taken_over(tmp_path):
+    path = tmp_path / "origin.txt"
+    reproduce.check_origin(path, "fbtwsvm 1", resume=True)
+    reproduce.check_origin(path, "fbtwsvm 1", resume=True)
+    with pytest.raises(SystemExit, match="was made by fbtwsvm 1, this is fbtwsvm 2"):
+        reproduce.check_origin(path, "fbtwsvm 2", resume=True)
+    reproduce.check_origin(path, "fbtwsvm 2", resume=False)
+    assert path.read_text() == "fbtwsvm 2"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.reproduce import accuracy, figures, forgetting, page, published, synthetic, tuning, wesad
 from benchmarks.reproduce.methods import BATCH, ONE_PASS
 from benchmarks.reproduce.runs import Runner
+from fbtwsvm import __version__
 
 PARTS = {
     "accuracy": accuracy.run,
@@ -119,10 +120,18 @@ def main(arguments=None):
     plan = make_plan(options)
     finished = options.out / "finished"
     finished.mkdir(parents=True, exist_ok=True)
+    check_origin(finished / "origin.txt", f"fbtwsvm {__version__}, data in {options.data}", resume=options.resume)
     command = "python -m benchmarks.reproduce " + shlex.join(arguments if arguments is not None else sys.argv[1:])
     runner = Runner(plan.limit, finished=finished, resume=options.resume)
     run(plan, runner, concerned(options, plan), options.out, command)
     print(f"Results, figures and page: {options.out}/results.csv, *.png, report.html")
+
+
+def check_origin(path, origin, *, resume):
+    """Refuse to mix results of another version or of other data with new ones."""
+    if resume and path.exists() and path.read_text() != origin:
+        sys.exit(f"--resume: what is there was made by {path.read_text()}, this is {origin}. Leave --resume out.")
+    path.write_text(origin)
 
 
 def concerned(options, plan):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .classifier import FBTWSVM
     from .modelfile import load, save
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 __all__ = ["FBTWSVM", "load", "save"]
 
 _HOMES = {"FBTWSVM": "classifier", "load": "modelfile", "save": "modelfile"}
