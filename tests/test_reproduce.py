@@ -117,9 +117,10 @@ def test_tiny_synthetic(folder, tmp_path, monkeypatch):
     assert len(table.rows) == len(rows) == 6
 
 
-def test_rows_of_a_file_are_read_in_pieces(tmp_path):
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_of_a_file_are_read_in_pieces(tmp_path, order):
     random = np.random.default_rng(0)
-    X, y = random.normal(size=(1_000, 3)).astype(np.float32), random.integers(0, 2, 1_000)
+    X, y = random.normal(size=(1_000, 3)).astype(np.float32, order=order), random.integers(0, 2, 1_000)
     np.savez_compressed(tmp_path / "a.npz", X=X, y=y)
     parts = list(synthetic.file_blocks(tmp_path / "a.npz", 950, 300))
     assert [len(part[1]) for part in parts] == [300, 300, 300, 50]
