@@ -82,7 +82,7 @@ def parse(arguments):
 def make_plan(options):
     """Return the plan for the options."""
     quick = options.quick
-    small = ("border", "overlap", "outdoor", "dna")
+    small = ("border", "overlap", "dna")
     datasets = list(small if quick else published.SETTINGS)
     kinds = [datasets, list(published.SYNTHETIC), list(wesad.NAMES)]
     if options.datasets:
