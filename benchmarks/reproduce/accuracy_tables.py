@@ -115,11 +115,11 @@ def rivals(found):
         f" the number of seeds where it is not {found.plan.seeds}.",
         f'"over time": not one seed in {found.plan.limit / 60:g} minutes, one thread, starting and compiling included.',
         *(
-            f"{method} on {name} failed: {row['why']}"
+            f"{method} on {name}: {row['status']}, {row['why']}"
             for name, results in found.results.items()
             for method in methods
             for row in results.get(method, [])
-            if row["status"] == "failed"
+            if row["status"] in ("failed", "out of memory")
         ),
     ]
     header = ["data", OURS, *(method + (" (batch)" if method in BATCH else "") for method in methods)]

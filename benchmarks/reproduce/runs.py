@@ -4,6 +4,7 @@ import csv
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -93,7 +94,8 @@ class Runner:
             self.rows += results
             for result in results:
                 if result["status"] not in ("ok", "missing"):
-                    console.print(f"{job.title}: {result['status']} {result.get('why', '')}")
+                    text = f"{job.title}: {result['status']}, {result.get('why', '')}"
+                    console.print(text, markup=False, soft_wrap=True)
         return found
 
     def again(self, job, table):
@@ -155,7 +157,8 @@ class Runner:
         reader.join()
         if status and not over.is_set():
             lines = errors[0].strip().splitlines() or [f"the process ended with status {status}"]
-            found.append({"status": "failed", "why": lines[-1]})
+            memory = "MemoryError" in lines[-1] or status == -signal.SIGKILL  # which is how the system frees memory
+            found.append({"status": "out of memory" if memory else "failed", "why": lines[-1]})
         elif over.is_set():
             found.append({"status": "over time", "why": f"more than {limit:.0f} s"})
         return found
