@@ -93,12 +93,12 @@ def test_tiny_forgetting_and_time(folder, tmp_path):
     batch = next(row for row in rows if row["method"] == "FBTWSVM, batch")
     assert batch["nsv"] == 1400
     assert 0 < batch["duals"] < 1400
-    assert forgotten.rows[0][2] == "91.90 | 538"
+    assert forgotten.rows[0][2] == "91.90 / 538"
     # the second table takes over what the first has measured
     again = [row for row in runner.rows if row["table"] == "time"]
     assert len(again) == 2 * 3
     assert all(any(row["train_s"] == other["train_s"] for other in rows) for row in again)
-    assert timed.rows[0][2] == "12.39 | 0.01"
+    assert timed.rows[0][2] == "12.39 / 0.01"
     assert len(timed.rows[1][5].split(", ")) == 3
 
 

@@ -5,9 +5,11 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from benchmarks.reproduce import published
 from benchmarks.reproduce.methods import BATCH
+from benchmarks.reproduce.tables import count, sd
 from benchmarks.reproduce.tuning import convergence
 
 PRINTED, FAITHFUL, OURS, RIVAL = "#8a8a8a", "#d1802f", "#1f6fb2", "#4f9a5b"
@@ -55,7 +57,7 @@ def accuracy(rows):
         ):
             found = [row["accuracy"] for row in rows if row["dataset"] == name and row["method"] == method]
             if found:
-                kinds += ((shift, colour, word, (np.mean(found), np.std(found), max(found))),)
+                kinds += ((shift, colour, word, (np.mean(found), sd(found), max(found))),)
         for shift, colour, word, (centre, width, top) in kinds:
             label = word if place == 0 else None
             axes.errorbar(centre, place + shift, xerr=width, fmt="o", color=colour, ms=5, capsize=2, label=label)
@@ -124,6 +126,9 @@ def forgetting(rows):
             if points:
                 panel.plot(*np.transpose(points), "o-", color=colour, label=word)
         panel.set(title=name, xscale="log", xlabel="nSV: stored points x opponents", ylabel="accuracy %")
+        panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value)))
+        panel.xaxis.set_minor_formatter(NullFormatter())
         panel.grid(alpha=0.3)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=3, frameon=False)
     figure.suptitle("Forgetting: from left to right d = 1, 2, 4, 10 and none")

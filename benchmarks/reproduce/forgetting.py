@@ -36,13 +36,13 @@ def forgetting(runner, plan):
     rows = []
     for name in names:
         printed = published.FORGETTING[name]
-        rows.append([name, "paper, printed", *(f"{p[0]:.2f} | {count(p[1])}" if p else "-" for p in printed)])
+        rows.append([name, "paper, printed", *(f"{p[0]:.2f} / {count(p[1])}" if p else "-" for p in printed)])
         for method, words in WORDS.items():
             cells = [_cell(found[name, method, d]) for d in steps]
             rows.append([name, words, *cells, _cell(found[name, BATCH, None]) if method == PAPER else ""])
     return [
         Table(
-            "Forgetting: accuracy in % | nSV as the paper counts it | dual variables above zero",
+            "Forgetting: accuracy in % / nSV as the paper counts it / dual variables above zero",
             ["data", "who", *(f"d = {d}" if d else "d = none" for d in steps), "batch"],
             rows,
             [
@@ -67,7 +67,7 @@ def forgetting(runner, plan):
 def _cell(results):
     if not values(results, "accuracy"):
         return mean_sd(results)
-    return f"{mean_sd(results)} | {count(mean(results, 'nsv'))} | {count(mean(results, 'duals'))}"
+    return f"{mean_sd(results)} / {count(mean(results, 'nsv'))} / {count(mean(results, 'duals'))}"
 
 
 def time(runner, plan):
@@ -77,12 +77,12 @@ def time(runner, plan):
     rows = []
     for name in names:
         printed = published.TIME[name]
-        cells = [f"{plain(p[0])} | {plain(p[1])}" if p else "-" for p in printed]
+        cells = [f"{plain(p[0])} / {plain(p[1])}" if p else "-" for p in printed]
         rows.append([name, "paper, printed", *cells, ""])
         for method, words in WORDS.items():
             results = [found[name, method, d] for d in steps]
             cells = [
-                f"{plain(mean(r, 'train_s'))} | {plain(mean(r, 'test_s'))}" if values(r, "train_s") else mean_sd(r)
+                f"{plain(mean(r, 'train_s'))} / {plain(mean(r, 'test_s'))}" if values(r, "train_s") else mean_sd(r)
                 for r in results
             ]
             ratios = [
@@ -91,7 +91,7 @@ def time(runner, plan):
             rows.append([name, words, *cells, ", ".join(f"{ratio:.0f}" for ratio in ratios)])
     return [
         Table(
-            "Time: seconds of training | of testing",
+            "Time: seconds of training / of testing",
             ["data", "who", *(f"d = {d}" if d else "d = none" for d in steps), "paper's training time / ours"],
             rows,
             [
