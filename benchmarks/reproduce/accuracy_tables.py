@@ -12,7 +12,7 @@ from benchmarks.reproduce.runs import values
 from benchmarks.reproduce.significance import difference
 from benchmarks.reproduce.tables import Table, best_mean_sd, mean, mean_sd, plain, sd
 
-PAPER, OURS = "FBTWSVM, paper", "FBTWSVM, ours"
+PAPER, PAPER_BATCH, OURS = "FBTWSVM, paper", "FBTWSVM, batch", "FBTWSVM, ours"
 
 
 @dataclass
@@ -46,11 +46,13 @@ def ours(found):
         best, middle, spread, *_, marked = published.ACCURACY[name]
         printed = [name, f"{best:.2f}{'*' if marked else ''}", f"{middle:.2f} +- {spread:.2f}"]
         if name in found.missing:
-            rows.append([*printed, "missing", "-", "missing", "-", "-", "-"])
+            rows.append([*printed, "missing", "missing", "-", "missing", "-", "-", "-"])
             continue
-        paper, own = found.of(name, PAPER), found.of(name, OURS)
+        paper, batch, own = (found.of(name, method) for method in (PAPER, PAPER_BATCH, OURS))
+        judged = paper if values(paper, "accuracy") else batch
         rows.append([
-            *printed, best_mean_sd(paper), reached(paper, middle, spread), best_mean_sd(own), at_least(own, best),
+            *printed, best_mean_sd(paper), mean_sd(batch), reached(judged, middle, spread), best_mean_sd(own),
+            at_least(own, best),
             f"{plain(mean(own, 'kept'), 0)} of {plain(mean(own, 'rows'), 0)}",
             plain(landmarks(found.chosen[name].get("ours", {})), 0),
         ])  # fmt: skip
@@ -62,7 +64,7 @@ def ours(found):
         "forgotten."
         ' "Reached": our mean is at or above the printed mean, or less than one standard deviation below it (the '
         "paper's or"
-        " ours, whichever is larger).",
+        " ours, whichever is larger); where one pass was over time, that of all rows at once.",
         "The printed gamma of outdoor (0.001) and of mnist (0.0002) does not give the printed figures; 2.5 and 0.02 "
         "are used."
         " Both were found with test results in sight.",
@@ -74,8 +76,8 @@ def ours(found):
         *(f"{name}: {why}" for name, why in found.missing.items()),
     ]
     header = [
-        "data", "paper: best", "paper: mean +- sd", "paper's settings here: best / mean +- sd", "paper's mean reached",
-        "our settings: best / mean +- sd", "mean at or above the paper's best", "rows kept by ours",
+        "data", "paper: best", "paper: mean +- sd", "paper's settings here: best / mean +- sd",
+        "the same, all rows at once", "paper's mean reached", "our settings: best / mean +- sd", "mean at or above the paper's best", "rows kept by ours",
         "landmarks of its map",
     ]  # fmt: skip
     title = "Accuracy on the test part after one pass, in %: the paper and this library"

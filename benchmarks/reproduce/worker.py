@@ -42,12 +42,12 @@ def chunks(n_rows, first):
     return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
 
-def rows_of(name, seed, most=None):
+def rows_of(name, seed):
     """Return the training rows in the order of this seed, and the test rows."""
     from benchmarks.data import load
 
     X, y, X_test, y_test = load(name)
-    order = np.random.default_rng(seed).permutation(len(y))[:most]
+    order = np.random.default_rng(seed).permutation(len(y))
     return X[order], y[order], X_test, y_test
 
 
@@ -97,13 +97,13 @@ def batch_holdings(model, X, y):
 
 
 @job
-def learn(name, method, seeds, chosen=None, d=None, share=0.1, most=None, **_):
+def learn(name, method, seeds, chosen=None, d=None, share=0.1, duals=True, **_):
     """Learn a data set for each seed, in one pass or, where the method needs it, in batch."""
     from benchmarks.reproduce.methods import WITHOUT_PASS, make
     from benchmarks.reproduce.published import SETTINGS
 
     for seed in range(seeds):
-        X, y, X_test, y_test = rows_of(name, seed, most)
+        X, y, X_test, y_test = rows_of(name, seed)
         classes = np.unique(y)
         options = {"chosen": chosen, "d": d, "seed": seed, "share": share}
         parts = chunks(len(y), SETTINGS[name].first)
@@ -137,7 +137,7 @@ def learn(name, method, seeds, chosen=None, d=None, share=0.1, most=None, **_):
             "rows": len(y),
             "right": np.packbits(right).tobytes().hex(),
             "landmarks": (chosen or {}).get("ours", {}).get("n_components") if holds_landmarks(model) else 0,
-            **(batch_holdings(model, X, y) if method == "FBTWSVM, batch" else holdings(model, len(classes))),
+            **(batch_holdings(model, X, y) if method == "FBTWSVM, batch" and duals else holdings(model, len(classes))),
         }
 
 
