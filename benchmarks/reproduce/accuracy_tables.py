@@ -77,7 +77,8 @@ def ours(found):
     ]
     header = [
         "data", "paper: best", "paper: mean +- sd", "paper's settings here: best / mean +- sd",
-        "the same, all rows at once", "paper's mean reached", "our settings: best / mean +- sd", "mean at or above the paper's best", "rows kept by ours",
+        "the same, all rows at once", "paper's mean reached", "our settings: best / mean +- sd",
+        "mean at or above the paper's best", "rows kept by ours",
         "landmarks of its map",
     ]  # fmt: skip
     title = "Accuracy on the test part after one pass, in %: the paper and this library"
