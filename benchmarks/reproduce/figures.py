@@ -48,6 +48,7 @@ def accuracy(rows):
     if not names:
         return None
     figure, axes = plt.subplots(figsize=(8, 0.5 * len(names) + 1.6))
+    named = set()
     for place, name in enumerate(reversed(names)):
         best, middle, spread, *_ = published.ACCURACY[name]
         kinds = ((0.22, PRINTED, "paper, printed: mean, sd and best", (middle, spread, best)),)
@@ -59,7 +60,8 @@ def accuracy(rows):
             if found:
                 kinds += ((shift, colour, word, (np.mean(found), sd(found), max(found))),)
         for shift, colour, word, (centre, width, top) in kinds:
-            label = word if place == 0 else None
+            label = None if word in named else word
+            named.add(word)
             axes.errorbar(centre, place + shift, xerr=width, fmt="o", color=colour, ms=5, capsize=2, label=label)
             axes.plot(top, place + shift, "|", color=colour, ms=11)
     axes.set_yticks(range(len(names)), reversed(names))

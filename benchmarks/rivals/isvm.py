@@ -277,6 +277,8 @@ class ExactMachine:
             if status == DONE:
                 break
             self._reserve_margin(2 * len(self._Q))
+        if not np.isfinite(self.alpha[: self.n]).all():
+            raise RuntimeError("Rounding has ruined the solution: too many rows change their group at once.")
         if self._counts[1] > 2000:
             self._renew()
 
