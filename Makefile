@@ -2,7 +2,8 @@
 # make test    style, types, import contract and all tests
 # make test-full  all tests, with 20 killed runs of 200,000 rows and 2,000 hostile files
 # make pictures  the pictures of the Python examples in out/
-# make bench   speed and memory against the floor (needs FBTWSVM_DATA)
+# make bench   speed, memory and accuracy at equal time, side by side with rivals: out/bench/, hours; with ARGS=--quick
+#              about two minutes (needs FBTWSVM_DATA; ARGS="floor classes" are two parts of it, --resume goes on)
 # make reproduce  the paper's tables and figures beside its rivals: out/reproduce/report.html, hours; with ARGS=--quick
 #                 minutes (needs FBTWSVM_DATA, or --data in ARGS; ARGS="accuracy --datasets border" is one table of one set)
 # make accuracy  every accuracy in the README and the docs, about an hour (needs FBTWSVM_DATA)
@@ -41,7 +42,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.bench $(ARGS)
 
 reproduce: $(READY)
 	$(BIN)/python -m benchmarks.reproduce $(ARGS)

@@ -415,7 +415,7 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         self.gamma_ = self._choose_gamma(rows, settings, seed, quick=quick)
         transformer = choose_map(self.kernel, feature_map, n_components, self.gamma_, rows, seed)
         self._say(f"mapping {rows.n} {'distinct ' if rows.small else ''}rows")
-        self._mapping, mapped = Mapping.fit(transformer, rows, y, self.kernel)
+        self._mapping, mapped = Mapping.fit(transformer, rows, y, self.kernel, self.n_jobs)
         self.n_components_ = mapped.shape[1] - (0 if self._mapping.exact else 1)
         self._say(f"solving the planes of {n_classes} classes on {self.n_components_} features")
         limit = rows.n if rows.small else 512

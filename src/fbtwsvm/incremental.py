@@ -213,7 +213,7 @@ class Incremental(State):
             judged=judged,
             tol=settings.tol,
             max_iter=settings.max_iter,
-            n_jobs=settings.n_jobs,
+            n_jobs=settings.n_jobs or 1,  # a settle is too small for threads that nobody asked for
             say=settings.say,
         )
 

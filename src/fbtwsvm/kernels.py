@@ -313,13 +313,26 @@ def solve_kernel_blocks(
 
 
 @compiled
-def solve_row_blocks(rows, starts, todo, scales, box, alpha, frozen, pulls, bounds, tol, max_sweeps, seed):
+def _signed(rows, signs):
+    """Rows with their columns multiplied by `signs`, or the rows themselves where there are none."""
+    if signs.shape[0] == 0:
+        return rows
+    out = np.empty_like(rows)
+    for i in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            out[i, k] = rows[i, k] * signs[k]
+    return out
+
+
+@compiled
+def solve_row_blocks(rows, signs, starts, todo, scales, box, alpha, frozen, pulls, bounds, tol, max_sweeps, seed):
     """Solve planes of one near class on whitened working-set rows; `alpha`, `pulls` and `bounds` in place.
 
     Block b of `rows` holds the zeta_i of class b, and `frozen[b]` what rows that are gone still pull; classes that are
-    not `todo` are left alone.  A block with fewer rows than features works on its dual matrix, a larger one on the rows
-    themselves.  Row b of `pulls` becomes frozen[b] + sum alpha_i zeta_i.  `max_sweeps` is what each class has left.
-    Returns the sweeps per class.
+    not `todo` are left alone.  Q_ij = sum_k signs_k zeta_ik zeta_jk, without `signs` the plain product.  A block with
+    fewer rows than features works on its dual matrix, a larger one without signs on the rows themselves.  Row b of
+    `pulls` becomes frozen[b] + sum alpha_i zeta_i.  `max_sweeps` is what each class has left.  Returns the sweeps per
+    class.
     """
     n_classes = starts.shape[0] - 1
     sweeps = np.zeros(n_classes, dtype=np.int64)
@@ -328,12 +341,13 @@ def solve_row_blocks(rows, starts, todo, scales, box, alpha, frozen, pulls, boun
         if not todo[b]:
             continue
         zeta, block_alpha, block_box = rows[first:last], alpha[first:last], box[first:last]
-        dual_form = zeta.shape[0] <= zeta.shape[1]
+        dual_form = signs.shape[0] > 0 or zeta.shape[0] <= zeta.shape[1]
         if dual_form:
-            matrix = _products(zeta, zeta)
+            signed = _signed(zeta, signs)
+            matrix = _products(signed, zeta)
             diagonal = _diagonal(matrix)
             state = _times(matrix, block_alpha)
-            state += _times(zeta, frozen[b])
+            state += _times(signed, frozen[b])
         else:
             matrix = zeta
             diagonal = np.empty(zeta.shape[0], dtype=zeta.dtype)
@@ -412,21 +426,109 @@ def select_violators(values, box, alpha, in_set, starts, todo, scales, tol, grow
 
 
 @compiled
-def left_out_blocks(rows, starts, near, near_rows, leverage, near_values, wanted, box, alpha, ridge, values, near_out):
+def first_set(values, starts, todo, count, in_set):
+    """Mark in `in_set` the `count` rows with the largest guessed values of each class that is `todo`."""
+    for b in range(starts.shape[0] - 1):
+        first, last = starts[b], starts[b + 1]
+        if todo[b] and first < last:
+            out = max(last - first - count, 0)
+            limit = np.partition(values[first:last], out)[out]
+            for i in range(first, last):
+                in_set[i] = values[i] >= limit
+
+
+@compiled
+def smooth_hinge(x, box, widths):
+    """Look at pushed rows from several planes, with hinges rounded over a zone around the margin.
+
+    `x` and `box` (n_planes, n) are 1 + h_i.u and C w_i s_i, `widths` the zone of each plane.  The loss is
+    box (x + width / 2)^2 / (2 width) in the zone |x| < width / 2 and the hinge box max(0, x) outside.
+
+    Returns
+    -------
+    hinge : (n_planes,), sum of the true hinge
+    duals : (n_planes, n), slope of the rounded loss
+    roots : (n_planes, n), square root of its curvature
+    """
+    n_planes, n = x.shape
+    hinge = np.zeros(n_planes)
+    duals, roots = np.zeros(x.shape, dtype=x.dtype), np.zeros(x.shape, dtype=x.dtype)
+    for k in range(n_planes):
+        half = x.dtype.type(0.5 * widths[k])
+        steepness = x.dtype.type(1.0 / widths[k])
+        for i in range(n):
+            if x[k, i] > 0.0:
+                hinge[k] += box[k, i] * x[k, i]
+            if x[k, i] >= half:
+                duals[k, i] = box[k, i]
+            elif x[k, i] > -half:
+                duals[k, i] = box[k, i] * (x[k, i] + half) * steepness
+                roots[k, i] = np.sqrt(box[k, i] * steepness)
+    return hinge, duals, roots
+
+
+@compiled
+def any_column(values):
+    """Mark the columns in which any entry is not zero."""
+    found = np.zeros(values.shape[1], dtype=np.bool_)
+    for k in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            if values[k, i] != 0.0:
+                found[i] = True
+    return found
+
+
+@compiled
+def hinge_search(x, ahead, box, width, slope, bend):
+    """Length of the best step from values x towards `ahead`, for rounded hinges as in `smooth_hinge`.
+
+    The quadratic part of the objective adds `slope` t + `bend` t^2 / 2.  The derivative is piecewise linear and grows:
+    Newton's method on it, kept between bounds.
+    """
+    half = 0.5 * width
+    low, high, t = 0.0, np.inf, 1.0
+    for _ in range(30):
+        first, second = slope + t * bend, bend
+        for i in range(x.shape[0]):
+            move = ahead[i] - x[i]
+            at = x[i] + t * move
+            if at >= half:
+                first += box[i] * move
+            elif at > -half:
+                first += box[i] * move * (at + half) / width
+                second += box[i] * move * move / width
+        if first > 0.0:
+            high = t
+        else:
+            low = t
+        step = first / second if second > 0.0 else 0.0
+        new = t - step
+        if new <= low or new >= high:
+            new = 0.5 * (low + high) if high < np.inf else 2.0 * t
+        if abs(new - t) <= 1e-3 * abs(t):
+            return new
+        t = new
+    return t
+
+
+@compiled
+def left_out_blocks(
+    rows, signs, starts, near, cross, leverage, near_values, wanted, box, alpha, ridge, values, near_out
+):
     """Left-out values of the planes of class `near` on the whitened working set, for blocks up to SMALL_BLOCK.
 
-    `near_rows` are sqrt(w_i) zeta_i of near rows, `near_values` (n_near, n_classes) their plane values; `near_out`
-    and the working-set rows' `values` are corrected in place.
+    `cross` (n, n_near) are the products with near rows that `left_out_near` wants, `near_values` (n_near, n_classes)
+    the plane values of those; `near_out` and the working-set rows' `values` are corrected in place.
     """
     for b in range(starts.shape[0] - 1):
         first, last = starts[b], starts[b + 1]
         if b == near or first == last or last - first > SMALL_BLOCK:
             continue
         zeta, block_alpha, block_box = rows[first:last], alpha[first:last], box[first:last]
-        q = _products(zeta, zeta)
+        q = _products(_signed(zeta, signs), zeta)
         left_out_near(
             q,
-            _products(zeta, near_rows),
+            cross[first:last],
             leverage,
             near_values[:, b],
             block_box,

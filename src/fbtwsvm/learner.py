@@ -19,11 +19,11 @@ from .kept import Chunk
 from .kernels import Array
 from .machine import Settings, judged_rows, norms
 from .maps import Mapping
-from .planes import few_threads
 from .renewal import Watch, choose_landmarks
 from .state import Policy
 from .targets import per_class
 from .tested import TestedRows
+from .threads import few_threads
 from .unlearning import Unlearned, join, take_out
 
 HALF_LIVES = (np.inf, 1000.0, 100.0, 10.0)  # of the committee behind decay="auto", in rows

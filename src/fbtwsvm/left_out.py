@@ -7,6 +7,8 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from .kernels import Array
 
+_MOST_FREE = 600  # free points that a projection takes into account
+
 
 def factor(system: Array) -> Array:
     """Cholesky factor of a system of inner products."""
@@ -58,6 +60,9 @@ def left_out_large(
     """
     span, projected = np.diag(q).astype(np.float64), leverage.astype(np.float64)
     free = np.flatnonzero((alpha > 1e-9 * box) & (alpha < (1.0 - 1e-9) * box))
+    if len(free) > _MOST_FREE:  # those well between their bounds leave the plane no room already
+        inside = np.minimum(alpha[free] / box[free], 1.0 - alpha[free] / box[free])
+        free = np.sort(free[np.argpartition(inside, -_MOST_FREE)[-_MOST_FREE:]])
     if len(free):
         system = q[np.ix_(free, free)].astype(np.float64)
         system[np.diag_indices_from(system)] += ridge(q.dtype) * np.diag(system).max() + noise

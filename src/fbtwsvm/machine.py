@@ -14,6 +14,7 @@ import numpy as np
 from .decision import Decision
 from .kernel_form import solve_kernel
 from .kernels import Array
+from .many_rows import MANY_ROWS, solve_many_rows
 from .membership import clean, distances_to_means, memberships
 from .moments import class_means
 from .planes import Problem, Solution, Start, solve_features
@@ -78,12 +79,20 @@ def learn(settings: Settings, data: Array, starts: Array, weights: Array, judged
         precise = data.astype(np.float64, copy=False)
         solution = solve_kernel(precise @ precise.T, problem, precise)
         solution.planes = solution.planes.astype(data.dtype)
+    elif np.diff(starts).max() > MANY_ROWS:
+        solution = solve_many_rows(data, means, problem, seed=0)
     else:
         solution = solve_features(data, problem, Start.cold(data, means, problem))
     totals = np.add.reduceat(weights, starts[:-1])
-    judged_weights = np.where(judged, weights, 0.0)
+    rows = np.flatnonzero(judged)
     decision = Decision.fit(
-        solution.near, solution.far, starts, judged_weights, totals, settings.decision, settings.multiclass
+        solution.near[rows],
+        solution.far[rows],
+        np.searchsorted(rows, starts),
+        weights[rows],
+        totals,
+        settings.decision,
+        settings.multiclass,
     )
     if settings.decision == "distance":
         decision.use_distances(norms(solution.planes[..., :-1], data if exact else None))

@@ -23,6 +23,7 @@ from .features import (
 from .kernels import Array
 from .rows import TrainingRows
 from .similarity import SKEW, Kernel, is_normalised
+from .threads import each
 
 _TILE = 4096  # rows mapped at a time
 _MOST_COMPONENTS = 2000
@@ -147,7 +148,9 @@ class Mapping:
         return isinstance(self.transformer, ExactKernel)
 
     @classmethod
-    def fit(cls, transformer: Any, rows: TrainingRows, y: Array, kernel: str | Kernel) -> tuple[Mapping, Array]:
+    def fit(
+        cls, transformer: Any, rows: TrainingRows, y: Array, kernel: str | Kernel, n_jobs: int | None = 1
+    ) -> tuple[Mapping, Array]:
         """Fit the map; return it with the mapped training rows (or their kernel matrix, without bias).
 
         `y` are the labels of the given rows, for transformers that want them.
@@ -161,7 +164,7 @@ class Mapping:
         transformer = mapping.transformer
         if mapping.exact:  # in float32 the matrix would not be positive definite, nor its large coefficients exact
             mapping.dtype = np.dtype(np.float64)
-        mapped = mapping.rows(rows.X, rows.index)
+        mapped = mapping.rows(rows.X, rows.index, n_jobs if isinstance(transformer, FeatureMap) else 1)
         if not (isinstance(transformer, _NORMALISED) and is_normalised(getattr(transformer, "kernel", kernel))):
             plain = mapped[:, :-1]
             squares = np.diag(plain) if mapping.exact else np.einsum("ij,ij->i", plain, plain)
@@ -224,17 +227,22 @@ class Mapping:
             marked[rows.source[indices] if _goes_in_whole(self.transformer, rows) else indices] = True
         return marked
 
-    def rows(self, X: Any, index: Array | None = None) -> Array:
+    def rows(self, X: Any, index: Array | None = None, n_jobs: int | None = 1) -> Array:
         """Map the rows (those of `index`, in its order) tile by tile and append the bias column."""
         n = X.shape[0] if index is None else len(index)
-        out = np.empty((0, 0), dtype=self.dtype)
-        for start in range(0, n, _TILE):
-            part = slice(start, start + _TILE)
-            tile = self._transform(X[part] if index is None else X[index[part]])
-            if start == 0:
-                out = np.empty((n, tile.shape[1] + 1), dtype=self.dtype)
-                out[:, -1] = 1.0
+
+        def mapped(part: slice) -> Array:
+            return self._transform(X[part] if index is None else X[index[part]])
+
+        first = mapped(slice(0, min(n, _TILE)))
+        out = np.empty((n, first.shape[1] + 1), dtype=self.dtype)
+
+        def put(part: slice) -> None:
+            tile = first if part.start == 0 else mapped(part)
             np.multiply(tile, self.dtype.type(self.scale), out=out[part, :-1])
+            out[part, -1] = 1.0
+
+        each(put, [slice(start, min(start + _TILE, n)) for start in range(0, max(n, 1), _TILE)], n_jobs)
         return out
 
     def _transform(self, X: Any) -> Array:

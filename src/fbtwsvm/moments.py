@@ -67,6 +67,7 @@ class Whitener:
 
     def __init__(self, gram: Array, reg: float, dtype: np.dtype) -> None:
         gram[np.diag_indices_from(gram)] += reg
+        self.signs = np.empty(0, dtype=dtype)
         self.factor = _cholesky(gram, reg, dtype).astype(dtype)
 
     def rows(self, rows: Array) -> Array:
@@ -78,6 +79,48 @@ class Whitener:
         """Return u = -L^-T p for each row p = sum alpha_i zeta_i (design: u = -G^-1 q)."""
         solved = solve_triangular(self.factor, pulls.T, lower=True, trans="T", check_finite=False)
         return np.ascontiguousarray(-solved.T)
+
+    def near(self, whitened: Array, own: Array, chosen: Array) -> tuple[Array, Array]:
+        """Return products zeta_j.zeta_i of whitened rows with near rows `own`, and w_i zeta_i.zeta_i of these."""
+        return near_products(self, whitened, own)
+
+
+class LowRankWhitener:
+    """G = reg I + H'H of a class with fewer rows than columns, by Woodbury's identity: G is never formed.
+
+    With M = reg I + H H' = L L' and T = L^-1 H,  G^-1 = (I - T'T) / reg.  "Whitened" rows are [h, T h], whose products
+    are those of zeta under `signs`: 1 / reg for the first part, -1 / reg for the second.
+    """
+
+    def __init__(self, rows: Array, weights: Array, reg: float) -> None:
+        own = weighted(rows, weights)
+        system = (own @ own.T).astype(np.float64)
+        system[np.diag_indices_from(system)] += reg
+        lower = _cholesky(system, reg, rows.dtype)
+        self.inverse, _ = dtrtri(lower, lower=True)
+        self.leverage = 1.0 - reg * np.einsum("ij,ij->j", self.inverse, self.inverse)
+        self.inverse = self.inverse.astype(rows.dtype)
+        self.explained = self.inverse @ own
+        self.signs = np.repeat(np.array([1.0, -1.0]) / reg, [rows.shape[1], len(rows)]).astype(rows.dtype)
+
+    def rows(self, rows: Array) -> Array:
+        """Return [h_i, T h_i] for each row."""
+        n_columns = rows.shape[1]
+        out = np.empty((len(rows), len(self.signs)), dtype=rows.dtype)
+        out[:, :n_columns] = rows
+        np.matmul(rows, self.explained.T, out=out[:, n_columns:])
+        return out
+
+    def planes(self, pulls: Array) -> Array:
+        """Return u = -G^-1 q for each sum of alpha_i [h_i, T h_i]."""
+        n_columns = self.explained.shape[1]
+        planes: Array = (pulls[:, n_columns:] @ self.explained - pulls[:, :n_columns]) * self.signs[0]
+        return planes
+
+    def near(self, whitened: Array, own: Array, chosen: Array) -> tuple[Array, Array]:
+        """Return products of whitened rows with near rows, and these rows' leverage."""
+        cross: Array = whitened[:, self.explained.shape[1] :] @ self.inverse[:, chosen]
+        return cross, self.leverage[chosen]
 
 
 class Moments:
@@ -206,6 +249,7 @@ class Root:
 
     def __init__(self, matrix: Array) -> None:
         self.matrix = matrix
+        self.signs = np.empty(0, dtype=matrix.dtype)
 
     def rows(self, rows: Array) -> Array:
         """Return zeta_i = R h_i for each row."""
@@ -216,3 +260,14 @@ class Root:
         """Return u = -R'p for each row p = sum alpha_i zeta_i."""
         planes: Array = -(pulls @ self.matrix)
         return planes
+
+    def near(self, whitened: Array, own: Array, chosen: Array) -> tuple[Array, Array]:
+        """Return products zeta_j.zeta_i of whitened rows with near rows `own`, and w_i zeta_i.zeta_i of these."""
+        return near_products(self, whitened, own)
+
+
+def near_products(factor: Whitener | Root, whitened: Array, own: Array) -> tuple[Array, Array]:
+    """Return products of whitened rows with near rows, sqrt(w_i) h_i, and the squares of these."""
+    near_rows = factor.rows(own)
+    cross: Array = whitened @ near_rows.T
+    return cross, np.einsum("ij,ij->i", near_rows, near_rows)

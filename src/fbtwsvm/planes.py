@@ -13,44 +13,26 @@ one when classes have fewer rows than there are features.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
-from threadpoolctl import ThreadpoolController
+from scipy.linalg import cholesky
 
-from . import kernels
+from . import kernels, threads
 from .kernels import Array
 from .left_out import left_out_large, ridge
-from .moments import Whitener, gram_matrix, weighted
+from .moments import LowRankWhitener, Whitener, gram_matrix, weighted
 
 In = TypeVar("In")
 Out = TypeVar("Out")
 
-_FIRST_SET = 64  # rows of a pushed class that the first working set takes
-_GROWTH = 1.0  # a working set at most doubles in a round
+_FIRST_SET = 16  # rows of a pushed class that the first working set takes
+_GROWTH = 0.5  # what a working set grows by in a round at most
 _MAX_ROUNDS = 100
-_FAR = -1.25  # plane value below which an idle row leaves the working set
+_FAR = -1.05  # plane value below which an idle row leaves the working set
 _TILE = 1024  # rows whitened at a time
-_SMALL_MATRIX = 800  # columns up to which a stream is faster with one BLAS thread
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    """Return the one controller of BLAS threads: to look for it each time takes longer than a small solve."""
-    return ThreadpoolController()
-
-
-def few_threads(n_columns: int) -> AbstractContextManager[Any]:
-    """Return a context with one BLAS thread where matrices are so small that more get in each other's way."""
-    if n_columns > _SMALL_MATRIX:
-        return nullcontext()
-    limit: AbstractContextManager[Any] = _threads().limit(limits=1, user_api="blas")
-    return limit
 
 
 @dataclass(frozen=True)
@@ -87,15 +69,17 @@ class Problem:
 
     def each(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
         """Map `function` over classes with threads, one BLAS thread each: the same result for every n_jobs."""
-        items = list(items)
-        if len(items) == 1:  # nothing to run side by side: the threads are BLAS's
-            return [function(items[0])]
-        with _threads().limit(limits=1, user_api="blas"):
-            if self.n_jobs in (None, 1):
-                return [function(item) for item in items]
-            run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-            results: list[Out] = run(delayed(function)(item) for item in items)
-        return results
+        return threads.each(function, items, self.n_jobs)
+
+    def stream(self, function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
+        """Like `each`, but hand the results over one by one, in order."""
+        return threads.stream(function, items, self.n_jobs)
+
+
+def factorise(matrix: Array) -> Array:
+    """Return the lower Cholesky factor of a definite matrix."""
+    lower: Array = cholesky(matrix, lower=True, check_finite=False)
+    return lower
 
 
 @dataclass
@@ -135,13 +119,21 @@ class Solution:
 
 
 class Factor(Protocol):
-    """A square root of G_a^-1, as `moments.Whitener` is one."""
+    """A square root of G_a^-1, as `moments.Whitener` is one; h_i G_a^-1 h_j is sum_k signs_k zeta_ik zeta_jk."""
+
+    signs: Array  # empty where all are one
 
     def rows(self, rows: Array) -> Array:
         """Return zeta_i for each row h_i."""
 
     def planes(self, pulls: Array) -> Array:
         """Return u for each sum of alpha_i zeta_i."""
+
+    def near(self, whitened: Array, own: Array, chosen: Array) -> tuple[Array, Array]:
+        """Return products of whitened rows with near rows `own` (sqrt(w_i) h_i), and these rows' own products.
+
+        `chosen` are the places of the near rows in their class.
+        """
 
 
 @dataclass(frozen=True)
@@ -155,6 +147,7 @@ class Start:
     alpha    (n, n_classes): the duals to start from; None is zero
     frozen   (n_classes, n_classes, n_columns): what rows that are gone pull, sum of alpha_i h_i; None is nothing
     first    rows of a class that the first working set takes at most
+    planes   (n_classes, n_classes, n_columns): first planes, whose violators make the first working set; None guesses
     """
 
     factor: Callable[[int], Factor]
@@ -164,18 +157,32 @@ class Start:
     alpha: Array | None = None
     frozen: Array | None = None
     first: int = _FIRST_SET
+    planes: Array | None = None
 
     @classmethod
     def cold(cls, rows: Array, means: Array, problem: Problem) -> Start:
         """Start from nothing but the rows."""
 
         def factor_of(a: int) -> Factor:
-            own = problem.block(a)
-            return Whitener(gram_matrix(rows[own], problem.weights[own]), float(problem.reg[a]), rows.dtype)
+            own, reg = problem.block(a), float(problem.reg[a])
+            if _few_rows(np.diff(problem.starts), a, rows, reg):
+                return LowRankWhitener(rows[own], problem.weights[own], reg)
+            return Whitener(gram_matrix(rows[own], problem.weights[own]), reg, rows.dtype)
 
         sizes = np.diff(problem.starts) > 0
         todo = np.outer(sizes, sizes) & ~np.eye(len(sizes), dtype=bool)
         return cls(factor_of, means, todo, np.zeros(todo.shape))
+
+
+def _few_rows(sizes: Array, a: int, rows: Array, reg: float) -> bool:
+    """Whether class a has so few rows that G_a need not be formed.
+
+    Then every block works on its dual matrix, so other classes must not be large either; and (h.h' - t.t') / reg must
+    not drown in the rounding of h.
+    """
+    n_columns = rows.shape[1]
+    rounding = 20.0 * float(np.finfo(rows.dtype).eps) / reg
+    return bool(2 * sizes[a] < n_columns and sizes.max() <= 2 * n_columns and rounding < 1e-3)
 
 
 def solve_features(rows: Array, problem: Problem, start: Start) -> Solution:
@@ -185,37 +192,42 @@ def solve_features(rows: Array, problem: Problem, start: Start) -> Solution:
     if start.alpha is not None:
         solution.alpha[:] = start.alpha
     classes = np.flatnonzero(start.todo.any(axis=1))
-    size = _classes_at_once(len(rows), rows.shape[1], problem.n_classes)
+    size = _classes_at_once(rows, problem)
     for first in range(0, len(classes), size):
         group = classes[first : first + size]
         states = problem.each(lambda a: _NearPlanes(rows, problem, int(a), start), group)
         pending = states
         for _ in range(_MAX_ROUNDS):
             values = _plane_values(rows, problem, pending)
-            running = problem.each(lambda item: item[0].advance(item[1]), zip(pending, values.T, strict=True))
+            running = problem.each(lambda k: pending[k].advance(values[k]), range(len(pending)))  # noqa: B023
             pending = [state for state, more in zip(pending, running, strict=True) if more]
             if not pending:
                 break
         else:  # out of rounds: certify what there is
-            for state, column in zip(pending, _plane_values(rows, problem, pending).T, strict=True):
-                state.certify(column)
+            for state, row in zip(pending, _plane_values(rows, problem, pending), strict=True):
+                state.certify(row)
         problem.each(lambda state: state.store(solution), states)
         problem.say(f"planes of {first + len(group)} of {len(classes)} classes solved")
     return solution
 
 
-def _classes_at_once(n: int, n_columns: int, n_classes: int) -> int:
-    """How many classes may hold a factor and a working set at a time: a sixth of the rows' memory, or 32 MB."""
-    one_class = n_columns * (n_columns + min(n, 3000))
-    return max(1, min(n_classes, max(n * n_columns // 6, 8_000_000) // one_class))
+def _classes_at_once(rows: Array, problem: Problem) -> int:
+    """How many classes may hold a factor and a working set at a time: half of the rows' memory, or 64 MB."""
+    n, n_columns = rows.shape
+    one_class = n_columns * (n_columns + min(n, 2000))
+    room = max(6 * n * n_columns // 10, 16_000_000) // one_class
+    return max(1, min(problem.n_classes, int(room)))
 
 
 def _plane_values(rows: Array, problem: Problem, states: list[_NearPlanes]) -> Array:
-    """h_i.u of every row in the plane near each of the states' classes that pushes the row's class."""
-    values = np.empty((len(rows), len(states)), dtype=rows.dtype)
-    for b in range(problem.n_classes):
+    """h_i.u of every row in the plane near each of the states' classes that pushes the row's class: (states, n)."""
+    values = np.empty((len(states), len(rows)), dtype=rows.dtype)
+
+    def look(b: int) -> None:
         planes = np.stack([state.planes[b] for state in states])
-        np.matmul(rows[problem.block(b)], planes.T, out=values[problem.block(b)])
+        values[:, problem.block(b)] = (rows[problem.block(b)] @ planes.T).T
+
+    problem.each(look, range(problem.n_classes))
     return values
 
 
@@ -232,21 +244,26 @@ class _NearPlanes:
         self.alpha = np.zeros(len(rows)) if start.alpha is None else np.ascontiguousarray(start.alpha[:, near])
         self.in_set = np.zeros(len(rows), dtype=bool)
         self.members = np.empty(0, dtype=np.int64)
-        self.whitened = np.empty((0, rows.shape[1]), dtype=rows.dtype)
+        self.width = len(self.whitener.signs) or rows.shape[1]  # columns of a whitened row
+        self.whitened = np.empty((0, self.width), dtype=rows.dtype)
         self.sweeps = np.zeros(problem.n_classes, dtype=np.int64)
         self.gaps = np.full(problem.n_classes, np.inf)
         self.bounds = np.zeros((problem.n_classes, 2))
         self.inner_tol = 0.5 * problem.tol
         self.values = np.empty(0)
-        self.frozen = np.zeros((problem.n_classes, rows.shape[1]), dtype=rows.dtype)
+        self.frozen = np.zeros((problem.n_classes, self.width), dtype=rows.dtype)
         if start.frozen is not None:
             self.frozen = self.whitener.rows(start.frozen[near].astype(rows.dtype))
         # Until there are duals, planes are only guessed: good enough to rank rows, no certificate.
         self.guessed = not self.alpha.any() and (start.frozen is None or not start.frozen[near].any())
-        if self.guessed:
+        self.given = start.planes is not None
+        if start.planes is not None:
+            self.planes = start.planes[near].astype(rows.dtype, copy=False)
+        elif self.guessed:
             # One solve: u = -G^-1 m_b, scaled to -1 at the mean m_b of class b.
             pulls = self.whitener.rows(start.guess.astype(rows.dtype))
-            squares = np.einsum("ij,ij->i", pulls, pulls)
+            signed = pulls * self.whitener.signs if len(self.whitener.signs) else pulls
+            squares = np.einsum("ij,ij->i", signed, pulls)
             self.planes = self.whitener.planes(pulls / np.where(squares > 0, squares, 1.0)[:, None])
         else:
             self.in_set = (self.alpha > 0) & np.repeat(self.todo, np.diff(problem.starts))
@@ -256,8 +273,13 @@ class _NearPlanes:
     def advance(self, values: Array) -> bool:
         """Take the worst violators in, solve on the working set; False when every gap is within tol."""
         problem, before = self.problem, self.gaps.max()
-        joined = self.certify(values, -1.0 if self.guessed else problem.tol, _GROWTH, self.first_set)
-        if not self.guessed:
+        if self.guessed:
+            if self.given:
+                self.in_set = (values > -1.0) & np.repeat(self.todo, np.diff(problem.starts))
+            else:
+                kernels.first_set(values, problem.starts, self.todo, self.first_set, self.in_set)
+        else:
+            joined = self.certify(values, problem.tol, _GROWTH, self.first_set)
             gaps = self.gaps
             stalled = not joined.any() and gaps.max() > 0.99 * before  # rounding lets nothing move
             if stalled or ((gaps <= problem.tol) | (self.sweeps >= problem.max_iter)).all():
@@ -276,10 +298,10 @@ class _NearPlanes:
         """Solve on the working set with at most so many sweeps in all; with none, only find the planes of the duals."""
         starts = np.searchsorted(self.members, self.problem.starts)
         alpha = self.alpha[self.members]
-        pulls = np.zeros((self.problem.n_classes, self.rows.shape[1]), dtype=self.rows.dtype)
+        pulls = np.zeros((self.problem.n_classes, self.width), dtype=self.rows.dtype)
         self.sweeps += kernels.solve_row_blocks(
-            self.whitened, starts, self.todo, self.scales, self.box[self.members], alpha, self.frozen, pulls,
-            self.bounds, self.inner_tol, np.maximum(sweeps - self.sweeps, 0), self.near,
+            self.whitened, self.whitener.signs, starts, self.todo, self.scales, self.box[self.members], alpha,
+            self.frozen, pulls, self.bounds, self.inner_tol, np.maximum(sweeps - self.sweeps, 0), self.near,
         )  # fmt: skip
         self.alpha[self.members] = alpha
         self.planes = self.whitener.planes(pulls)
@@ -307,14 +329,17 @@ class _NearPlanes:
         was_in = np.zeros(len(self.in_set), dtype=bool)
         was_in[self.members] = True
         known = was_in[members]
-        whitened = np.empty((len(members), self.rows.shape[1]), dtype=self.rows.dtype)
-        whitened[known] = self.whitened[self.in_set[self.members]]
-        del self.whitened
-        new = np.flatnonzero(~known)
-        for first in range(0, len(new), _TILE):
-            tile = new[first : first + _TILE]
-            whitened[tile] = self.whitener.rows(self.rows[members[tile]])
-        self.members, self.whitened = members, whitened
+        if not known.all() or len(members) < len(self.members):
+            whitened = np.empty((len(members), self.width), dtype=self.rows.dtype)
+            whitened[known] = self.whitened[self.in_set[self.members]]
+            del self.whitened
+            new = np.flatnonzero(~known)
+            for first in range(0, len(new), _TILE):
+                tile = new[first : first + _TILE]
+                place = slice(tile[0], tile[-1] + 1) if tile[-1] - tile[0] == len(tile) - 1 else tile
+                whitened[place] = self.whitener.rows(self.rows[members[tile]])
+            self.whitened = whitened
+        self.members = members
 
     def store(self, solution: Solution) -> None:
         """Write planes, duals and certificates of what was to be solved into the solution, then left-out values."""
@@ -334,17 +359,21 @@ class _NearPlanes:
         own = np.arange(problem.starts[a], problem.starts[a + 1])
         own = own[problem.judged[own]]
         near_values = self.rows[own] @ solution.planes[a].T
-        near_rows = self.whitener.rows(weighted(self.rows[own], problem.weights[own]))
-        leverage = np.einsum("ij,ij->i", near_rows, near_rows)
         starts = np.searchsorted(self.members, problem.starts)
         box, alpha, wanted = self.box[self.members], self.alpha[self.members], problem.judged[self.members]
+        cross = np.zeros((len(box), len(own)), dtype=self.rows.dtype)
+        free = (alpha > 0) & (alpha < box)  # nobody asks for the products of the others
+        cross[free], leverage = self.whitener.near(
+            self.whitened[free], weighted(self.rows[own], problem.weights[own]), own - problem.starts[a]
+        )
         values = self.values[self.members].astype(np.float64)
         near_out = near_values.astype(np.float64)
         kernels.left_out_blocks(
             self.whitened,
+            self.whitener.signs,
             starts,
             a,
-            near_rows,
+            cross,
             leverage,
             near_values,
             wanted,
@@ -360,8 +389,9 @@ class _NearPlanes:
                 block = np.arange(starts[b], starts[b + 1])
                 used = block[(alpha[block] > 0) & ((alpha[block] < box[block]) | wanted[block])]
                 zeta = self.whitened[used]
+                signed = zeta * self.whitener.signs if len(self.whitener.signs) else zeta
                 near_out[:, b], values[used] = left_out_large(
-                    zeta @ zeta.T, zeta @ near_rows.T, leverage, near_values[:, b], values[used], box[used], alpha[used]
+                    signed @ zeta.T, cross[used], leverage, near_values[:, b], values[used], box[used], alpha[used]
                 )
         solution.near[own] = near_out
         far = self.values.astype(np.float64)

@@ -66,7 +66,7 @@ def arrange(X: Any, labels: Array, weights: Array, n_classes: int, *, merge: boo
     """
     present = np.flatnonzero(weights > 0)
     source = np.full(len(weights), -1, dtype=np.int64)
-    if merge and len(present) <= _MERGE_FACTOR * SMALL:
+    if merge and len(present) <= _MERGE_FACTOR * SMALL and not _surely_many(X, present):
         first, twin = _distinct(X[present], labels[present])
         if len(first) <= SMALL:
             source[present] = twin
@@ -78,6 +78,11 @@ def arrange(X: Any, labels: Array, weights: Array, n_classes: int, *, merge: boo
     source[order] = np.arange(len(order))
     starts = np.searchsorted(labels[order], np.arange(n_classes + 1))
     return TrainingRows(X, order, weights[order], starts, source, weights, small=False)
+
+
+def _surely_many(X: Any, present: Array) -> bool:
+    """Whether the sums of the rows alone show that more than SMALL are distinct: sorting whole rows is slow."""
+    return len(present) > SMALL and len(np.unique(np.asarray(X.sum(axis=1)).reshape(-1)[present])) > SMALL
 
 
 def _distinct(X: Any, labels: Array) -> tuple[Array, Array]:

@@ -28,6 +28,7 @@ Kernel = Callable[[Any, Any], Array]
 KERNELS = ("rbf", "linear", "laplacian", "chi2", "intersection", "skewed_chi2", "skewed_intersection")
 USES_GAMMA = ("rbf", "laplacian")
 _TILE = 4096
+_STRIP = 64
 SKEW = 1.0  # the c of the skewed kernels, as in scikit-learn's SkewedChi2Sampler
 
 
@@ -108,11 +109,14 @@ def _rbf(X: Any, Y: Any, gamma: float) -> Array:
         centre = Y.mean(axis=0)
         X, Y = X - centre, Y - centre
     out: Array = np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
-    out *= 2.0 * gamma
-    out -= gamma * row_norms(X, squared=True)[:, None]
-    out -= gamma * row_norms(Y, squared=True)
-    np.minimum(out, 0.0, out=out)
-    np.exp(out, out=out)
+    left, right = gamma * row_norms(X, squared=True)[:, None], gamma * row_norms(Y, squared=True)
+    for start in range(0, len(out), _STRIP):  # few rows at a time stay in the cache from one step to the next
+        strip = out[start : start + _STRIP]
+        strip *= 2.0 * gamma
+        strip -= left[start : start + _STRIP]
+        strip -= right
+        np.minimum(strip, 0.0, out=strip)
+        np.exp(strip, out=strip)
     return out
 
 

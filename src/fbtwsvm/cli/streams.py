@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
-from ..planes import few_threads
 from ..sources import DataError, Source, in_chunks
 from ..stream import Prequential
 from ..tables import Run, TableModel
+from ..threads import few_threads
 from .asking import describe
 from .learning import SourceArgument
 from .models import check_writable, read_model, write_model

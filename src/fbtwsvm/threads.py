@@ -1,0 +1,61 @@
+"""Threads over parts of the work, with one BLAS thread in each: no more threads than were asked for, one result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Any, TypeVar
+
+from joblib import effective_n_jobs
+from threadpoolctl import ThreadpoolController
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+_SMALL_MATRIX = 800  # columns up to which a stream is faster with one BLAS thread
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return the one controller of BLAS threads: to look for it each time takes longer than a small solve."""
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Return a context with one BLAS thread."""
+    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limit
+
+
+def few_threads(n_columns: int) -> AbstractContextManager[Any]:
+    """Return a context with one BLAS thread where matrices are so small that more get in each other's way."""
+    return one_blas_thread() if n_columns <= _SMALL_MATRIX else nullcontext()
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """How many threads `n_jobs` stands for: None is as many as BLAS may use here, so that limits on it count."""
+    if n_jobs is not None:
+        return int(effective_n_jobs(n_jobs))
+    return max((library.num_threads or 1 for library in _controller().lib_controllers), default=1)
+
+
+def stream(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | None) -> Iterator[Out]:
+    """Call `function` on the items in threads and hand the results over one by one, in order."""
+    items = list(items)
+    threads = min(thread_count(n_jobs), len(items))
+    if len(items) == 1:  # nothing to run side by side: the threads are BLAS's
+        yield function(items[0])
+        return
+    with one_blas_thread():
+        if threads <= 1:
+            yield from map(function, items)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            yield from pool.map(function, items)
+
+
+def each(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | None) -> list[Out]:
+    """Call `function` on the items in threads; the results do not depend on how many there are."""
+    return list(stream(function, items, n_jobs))
