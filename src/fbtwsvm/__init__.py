@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .classifier import FBTWSVM
     from .modelfile import load, save
+    from .tuning import FBTWSVMCV
 
-__version__ = "0.4.0"
-__all__ = ["FBTWSVM", "load", "save"]
+__version__ = "0.5.0"
+__all__ = ["FBTWSVM", "FBTWSVMCV", "load", "save"]
 
-_HOMES = {"FBTWSVM": "classifier", "load": "modelfile", "save": "modelfile"}
+_HOMES = {"FBTWSVM": "classifier", "FBTWSVMCV": "tuning", "load": "modelfile", "save": "modelfile"}
 
 
 def __getattr__(name: str) -> Any:

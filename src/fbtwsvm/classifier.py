@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import closing
 from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -12,21 +13,20 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .decision import Decision
 from .kernels import Array
-from .ladder import climb
+from .larger import learn_larger
 from .learner import Committee
-from .machine import Machine, Settings, judged_rows, learn
-from .maps import Mapping, choose_map
-from .rows import TrainingRows, arrange
-from .similarity import KERNELS, USES_GAMMA, Kernel, check_domain, gamma_scale
+from .machine import Machine, Settings, learn
+from .preparing import prepare, prepare_larger
+from .rows import TrainingRows
+from .similarity import KERNELS, Kernel, check_domain
+from .spool import Spool, are_chunks, chunks_of
 from .streaming import StreamingMixin
-from .targets import class_factors, per_class, present_classes
 from .warmup import Given
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -34,6 +34,8 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 _LEARNED = ("_learner", "_waiting", "_history", "_dtype", "_mapping", "_decision")  # and what ends in _
 _MOST_HISTORY = 64 * 2**20  # bytes of training rows that a fit keeps, to go on from with partial_fit
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
+_MOST_MAPPED = 2 * 2**30  # bytes of mapped rows that a fit holds
+_FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 
 
 class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
@@ -67,8 +69,9 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         4,000 of them), the exact kernel up to 2,000 distinct rows, Nystroem landmarks beyond that and wherever
         `n_components` is a number.  Any scikit-learn transformer works; `kernel` and `gamma` then have no say.
     n_components : int or "auto", default="auto"
-        Features of the Nystroem and Fourier maps; "auto" is 10 sqrt(n_samples), at least 50, at most 2,000, and less
-        where the mapped rows or all planes would exceed a quarter of a billion numbers.
+        Features of the Nystroem and Fourier maps.  "auto" starts from 10 sqrt(n_samples) and doubles as long as rows
+        that are held out are classified better, tried on at most 8,000 rows; at least 50, at most 2,000, and less where
+        the mapped rows or all planes would exceed a quarter of a billion numbers.  `n_components_` is what was chosen.
     C : float or pair of floats, default=1.0
         Box of the dual variables: the price of a row that comes too near to the other class's plane.  A pair, for two
         classes, gives the plane near `classes_[0]` first.
@@ -271,17 +274,20 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows at once; a call that fails leaves the model as it was.
 
-        Up to 64 MiB of training rows are kept, so that `partial_fit` can go on from here.
+        Up to 64 MiB of training rows are kept, so that `partial_fit` can go on from here.  Rows whose mapped form would
+        take more than 2 GiB, and chunks, are mapped tile by tile, several times over, and never held all at once.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or chunks
             Training rows.  float32 stays float32 (but the exact kernel of small data works in float64), everything else
-            becomes float64.
-        y : array-like of shape (n_samples,)
+            becomes float64.  A memory map (`np.memmap`) of floats is read in place.  Without `y`: something that
+            yields (X, y) chunks anew each time it is iterated over, such as a list; they are written to a temporary
+            file once, which is gone after the call.
+        y : array-like of shape (n_samples,), or None for chunks
             Labels of one kind (strings, numbers, booleans), two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 is the row twice, a weight of 0 an absent row.
@@ -383,11 +389,15 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Check what `fit` was given and learn from it."""
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        self._check_domain(X)
+        if are_chunks(X, y):
+            self._learn_chunks(X, sample_weight)
+            return
+        X, y = self._checked(X, y, first=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self._fit_rows(X, y, weights)
+        if self._is_larger(X):
+            self._fit_larger(X, y, weights)
+        else:
+            self._fit_rows(X, y, weights)
         self._dtype = X.dtype
         size = X.data.nbytes if sp.issparse(X) else X.nbytes
         if size <= _MOST_HISTORY:
@@ -398,69 +408,68 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
                 f"to {_MOST_HISTORY / 2**20:.0f} MiB are). Give all rows to partial_fit instead, in chunks."
             )
 
-    def _fit_rows(self, X: Any, y: Array, weights: Array, *, quick: bool = False) -> None:
-        """Learn from checked rows at once; `quick` takes the plain width and the exact kernel."""
-        self.classes_, labels = present_classes(y, weights)
-        n_classes = len(self.classes_)
-        if not quick or self.class_weight == "balanced":
-            weights = weights * class_factors(self.class_weight, self.classes_, labels, weights)
-        rows = arrange(X, labels, weights, n_classes)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        settings = self._settings(n_classes)
-        feature_map, n_components = self.feature_map, self.n_components
-        if quick:
-            feature_map, n_components = "auto", "auto"
-        # Once before the ladder, so that a map that cannot be is refused before any time is spent.
-        choose_map(self.kernel, feature_map, n_components, None, rows, seed)
-        self.gamma_ = self._choose_gamma(rows, settings, seed, quick=quick)
-        transformer = choose_map(self.kernel, feature_map, n_components, self.gamma_, rows, seed)
-        self._say(f"mapping {rows.n} {'distinct ' if rows.small else ''}rows")
-        self._mapping, mapped = Mapping.fit(transformer, rows, y, self.kernel, self.n_jobs)
-        self.n_components_ = mapped.shape[1] - (0 if self._mapping.exact else 1)
-        self._say(f"solving the planes of {n_classes} classes on {self.n_components_} features")
-        limit = rows.n if rows.small else 512
-        judged = judged_rows(rows.starts, self._mapping.landmarks(rows), seed, limit)
-        machine = learn(settings, mapped, rows.starts, rows.weights, judged, exact=self._mapping.exact)
-        self._record(machine, rows, settings)
+    def _checked(self, X: Any, y: Any, *, first: bool, sparse: bool = True) -> tuple[Any, Array]:
+        """Check rows and labels; the first ones say how many columns there are."""
+        accept = "csr" if sparse else False
+        X, y = validate_data(self, X, y, accept_sparse=accept, dtype=[np.float64, np.float32], reset=first)
+        check_classification_targets(y)
+        self._check_domain(X)
+        return X, y
 
-    def _settings(self, n_classes: int) -> Settings:
-        """Return what the engine needs to know of the parameters."""
-        return Settings(
-            box=per_class("C", self.C, n_classes) if n_classes > 1 else np.ones(n_classes),
-            reg=per_class("reg", self.reg, n_classes) if n_classes > 1 else np.ones(n_classes),
-            mu=self.mu,
-            membership=self.membership,
-            decision=self.decision,
-            multiclass=self.multiclass,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-            say=self._say,
+    def _is_larger(self, X: Any) -> bool:
+        """Whether the mapped rows would take too much memory."""
+        if sp.issparse(X) or not isinstance(self.feature_map, str) or self.n_components == "auto":
+            return False
+        return bool(X.shape[0] * (int(self.n_components) + 1) * X.dtype.itemsize > _MOST_MAPPED)
+
+    def _learn_chunks(self, chunks: Any, sample_weight: Any) -> None:
+        """Learn from chunks that can be read again."""
+        if sample_weight is not None:
+            raise ValueError("sample_weight cannot be given beside chunks: use class_weight, or partial_fit.")
+        seen: list[int] = []
+
+        def check(X: Any, y: Any) -> tuple[Array, Array]:
+            X, y = self._checked(X, y, first=not seen, sparse=False)
+            seen.append(len(y))
+            return X, y
+
+        with closing(Spool(chunks_of(chunks), check)) as rows:
+            weights = np.ones(len(rows))
+            if len(rows) <= _FEW_ROWS:
+                self._fit_rows(rows[:], rows.y, weights)
+            else:
+                self._fit_larger(rows, rows.y, weights)
+            self._dtype = rows.dtype
+        self._history = (
+            "This model was fitted on chunks, which are not kept for going on from it. Give them all to partial_fit "
+            "instead."
         )
 
-    def _choose_gamma(self, rows: TrainingRows, settings: Settings, seed: int, *, quick: bool = False) -> float | None:
-        """Resolve gamma: given, from the variance, or by the ladder; None where the kernel has none."""
-        if self.kernel not in USES_GAMMA or not isinstance(self.feature_map, str):
-            return None
-        if not isinstance(self.gamma, str):
-            return float(self.gamma)
-        if rows.small:  # in canonical order, so that rounding is the same however the rows came
-            scale = gamma_scale(rows.X[rows.index], self.kernel, rows.weights)
-        else:
-            scale = gamma_scale(rows.X, self.kernel, rows.given_weights)
-        if quick or self.gamma == "scale":
-            return scale
-        chosen = climb(rows, self.kernel, scale, settings, seed)
-        self._say(f"gamma: {chosen:.6g} ({chosen / scale:.4g} times scale)")
-        return chosen
+    def _fit_larger(self, X: Any, y: Array, weights: Array) -> None:
+        """Learn from rows that are mapped tile by tile."""
+        found, seed = prepare_larger(self, X, y, weights)
+        self.classes_, self.gamma_, self._mapping = found.classes, found.gamma, found.mapping
+        result = learn_larger(found.settings, found.mapping, found.rows, found.judged, seed)
+        self.n_components_ = result.machine.solution.planes.shape[2] - 1
+        self._record_planes(result.machine)
+        self.support_ = np.sort(found.rows.index[result.supports]).astype(np.int64)
+        owners = np.searchsorted(found.rows.starts, np.flatnonzero(result.supports), side="right") - 1
+        self.n_support_ = np.bincount(owners, minlength=len(self.classes_))
+
+    def _fit_rows(self, X: Any, y: Array, weights: Array, *, quick: bool = False) -> None:
+        """Learn from checked rows at once; `quick` takes the plain width and the exact kernel."""
+        found = prepare(self, X, y, weights, quick=quick)
+        self.classes_, self.gamma_, self._mapping = found.classes, found.gamma, found.mapping
+        self.n_components_ = found.data.shape[1] - (0 if found.mapping.exact else 1)
+        self._say(f"solving the planes of {len(found.classes)} classes on {self.n_components_} features")
+        rows, exact = found.rows, found.mapping.exact
+        machine = learn(found.settings, found.data, rows.starts, rows.weights, found.judged, exact=exact)
+        self._record(machine, rows, found.settings)
 
     def _record(self, machine: Machine, rows: TrainingRows, settings: Settings) -> None:
         """Keep what prediction needs and what users look at, on the rows as they were given."""
         solution = machine.solution
-        self._decision = machine.decision
-        self.planes_ = solution.planes.astype(self._mapping.dtype, copy=False)
-        self.duality_gap_ = solution.gaps
-        self.n_iter_ = int(solution.sweeps.max())
+        self._record_planes(machine)
         self.memberships_ = rows.spread(machine.memberships, shared=False)
         # A box that the farthest row's membership has closed does not make a support.
         smallest = 1e-9 * settings.box.min() * rows.given_weights
@@ -468,6 +477,14 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         self.support_ = np.flatnonzero(supports)
         sorted_labels = rows.labels[rows.source[self.support_]]
         self.n_support_ = np.bincount(sorted_labels, minlength=len(self.classes_))
+
+    def _record_planes(self, machine: Machine) -> None:
+        """Keep the planes and the decision rule; warn of planes that are not solved."""
+        solution = machine.solution
+        self._decision = machine.decision
+        self.planes_ = solution.planes.astype(self._mapping.dtype, copy=False)
+        self.duality_gap_ = solution.gaps
+        self.n_iter_ = int(solution.sweeps.max())
         open_planes = int((solution.gaps > self.tol).sum())
         if open_planes:
             warnings.warn(
@@ -475,7 +492,7 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
                 f"(largest duality gap {solution.gaps.max():.2g}). Raise max_iter (now {self.max_iter}) or tol; "
                 "float32 input cannot go below about 1e-6.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _rule(self) -> Decision | Committee:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtri
 
 from . import kernels
 from .kernels import Array
@@ -17,7 +19,15 @@ def solve_kernel(kernel: Array, problem: Problem, rows: Array | None = None) -> 
     The planes come back as coefficients of the training rows, or as u when the mapped `rows` are given too.  In
     float64 always: Q is a difference of near equals divided by reg.
     """
-    solution = Solution.empty(problem)
+    return solve_kernel_path(kernel, problem, (1.0,), rows)[0]
+
+
+def solve_kernel_path(
+    kernel: Array, problem: Problem, multiples: Sequence[float], rows: Array | None = None
+) -> list[Solution]:
+    """Solve every plane for several multiples of the boxes, each from the solution before it."""
+    solutions = [Solution.empty(problem) for _ in multiples]
+    near_coefficients: list[dict[int, Array]] = [{} for _ in multiples]
 
     def solve_near(a: int) -> None:
         own, reg = problem.block(a), float(problem.reg[a])
@@ -25,37 +35,36 @@ def solve_kernel(kernel: Array, problem: Problem, rows: Array | None = None) -> 
         near_rows = kernel[own] * root[:, None]
         system = near_rows[:, own] * root
         system[np.diag_indices_from(system)] += reg
-        lower = factor(system)
-        inverse_factor = solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False)
+        inverse_factor, _ = dtrtri(factor(system), lower=True)
         leverage = 1.0 - reg * np.einsum("ij,ij->j", inverse_factor, inverse_factor)
         whitened = near_rows.T @ inverse_factor.T
         crossed = whitened @ inverse_factor
-        alpha, box = np.zeros(len(kernel)), np.ascontiguousarray(problem.box[:, a])
+        alpha, box = np.zeros((len(multiples), len(kernel))), np.ascontiguousarray(problem.box[:, a])
         # Q is a difference of near equals divided by reg: what rounding leaves in it.
-        noise = 100.0 * np.finfo(np.float64).eps * len(lower) * float(np.abs(np.diag(kernel)).max()) / reg
+        noise = 100.0 * np.finfo(np.float64).eps * len(root) * float(np.abs(np.diag(kernel)).max()) / reg
         pulls, near_out, push_out, sweeps, gaps = kernels.solve_kernel_blocks(
-            kernel, whitened, crossed, leverage, root, problem.starts, a, reg,
-            problem.judged, box, alpha, ridge(kernel.dtype), noise, problem.tol, problem.max_iter, a,
+            kernel, whitened, crossed, leverage, root, problem.starts, a, reg, problem.judged, box,
+            np.array(multiples), alpha, ridge(kernel.dtype), noise, problem.tol, problem.max_iter, a,
         )  # fmt: skip
-        solution.alpha[:, a] = alpha
-        for b in problem.large_blocks(problem.starts):
-            if b != a:
-                far = problem.block(b)
-                used = np.flatnonzero(alpha[far] > 0)
-                cross = crossed[far][used]
-                q = (kernel[far][:, far][np.ix_(used, used)] - whitened[far][used] @ whitened[far][used].T) / reg
-                near_out[:, b], push_out[far][used] = left_out_large(
-                    q, cross, leverage, near_out[:, b], push_out[far][used], box[far][used], alpha[far][used], noise
-                )
-        solution.near[own] = near_out
-        solution.far[:, a] = push_out
-        solution.sweeps[a], solution.gaps[a] = sweeps, gaps
-        near_coefficients[a] = pulls * root / reg
+        for m, solution in enumerate(solutions):
+            for b in problem.large_blocks(problem.starts):
+                if b != a:
+                    far = problem.block(b)
+                    used = np.flatnonzero(alpha[m, far] > 0)
+                    mine = np.arange(far.start, far.stop)[used]
+                    q = (kernel[np.ix_(mine, mine)] - whitened[mine] @ whitened[mine].T) / reg
+                    near_out[m, :, b], push_out[m, mine] = left_out_large(
+                        q, crossed[mine], leverage, near_out[m, :, b], push_out[m, mine],
+                        box[mine] * multiples[m], alpha[m, mine], noise,
+                    )  # fmt: skip
+            solution.alpha[:, a], solution.near[own], solution.far[:, a] = alpha[m], near_out[m], push_out[m]
+            solution.sweeps[a], solution.gaps[a] = sweeps[m], gaps[m]
+            near_coefficients[m][a] = pulls[m] * root / reg
 
-    near_coefficients: dict[int, Array] = {}
     problem.each(solve_near, range(problem.n_classes))
-    solution.planes = _expand(near_coefficients, solution.alpha, problem, rows)
-    return solution
+    for solution, near in zip(solutions, near_coefficients, strict=True):
+        solution.planes = _expand(near, solution.alpha, problem, rows)
+    return solutions
 
 
 def _expand(near: dict[int, Array], alpha: Array, problem: Problem, rows: Array | None) -> Array:

@@ -164,6 +164,7 @@ def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps
     return sweep
 
 
+LEFT_OUT_SWEEPS = np.int64(5)  # of a solve without one of the rows
 SMALL_BLOCK = 512  # up to so many pushed rows, those rows leave by solving again without them
 _SLACK = 1e-9  # how far from its bounds a dual is free, relative to its box
 
@@ -240,7 +241,9 @@ def left_out_pushed(q, diagonal, state, wanted, box, alpha, out):
             step = q.dtype.type(alpha[j])
             for k in range(moved.shape[0]):
                 moved[k] -= step * q[j, k]
-            descend(q, diagonal, limit, without, moved, np.bool_(True), scale, 1e-3, np.int64(20), j, bounds)
+            descend(
+                q, diagonal, limit, without, moved, np.bool_(True), scale, 1e-3, np.int64(LEFT_OUT_SWEEPS), j, bounds
+            )
             out[j] = -moved[j]
 
 
@@ -256,6 +259,7 @@ def solve_kernel_blocks(
     reg,
     wanted,
     box,
+    multiples,
     alpha,
     ridge,
     noise,
@@ -266,49 +270,59 @@ def solve_kernel_blocks(
     """Solve the planes of class `near` against every other class from inner products alone.
 
     With M = reg I + K_aa = L L', `whitened` holds L^-1 K_ai and `crossed` L^-T L^-1 K_ai, a row for each training
-    row i.  The dual matrix of block b is Q = (K_bb - W_b W_b') / reg (Woodbury).  `alpha` is solved in place.
+    row i.  The dual matrix of block b is Q = (K_bb - W_b W_b') / reg (Woodbury).  `alpha` (n_multiples, n) is solved
+    in place, for several multiples of the boxes, each from the solution before it.
 
     Returns
     -------
-    pulls : (n_classes, n_near), M^-1 K_ab alpha
-    near_out, push_out : left-out values of the near rows (n_near, n_classes) and of the pushed rows (n,); those of
-        blocks with more than SMALL_BLOCK rows are plain values
-    sweeps, gaps : per class
+    pulls : (n_multiples, n_classes, n_near), M^-1 K_ab alpha
+    near_out, push_out : left-out values of the near rows (n_multiples, n_near, n_classes) and of the pushed rows
+        (n_multiples, n); those of blocks with more than SMALL_BLOCK rows are plain values
+    sweeps, gaps : (n_multiples, n_classes)
     """
-    n_classes, n_near = starts.shape[0] - 1, whitened.shape[1]
-    pulls = np.zeros((n_classes, n_near), dtype=kernel.dtype)
-    near_out, push_out = np.zeros((n_near, n_classes)), np.zeros(box.shape[0])
-    sweeps = np.zeros(n_classes, dtype=np.int64)
-    gaps = np.zeros(n_classes)
+    n_classes, n_near, n_multiples = starts.shape[0] - 1, whitened.shape[1], multiples.shape[0]
+    pulls = np.zeros((n_multiples, n_classes, n_near), dtype=kernel.dtype)
+    near_out, push_out = np.zeros((n_multiples, n_near, n_classes)), np.zeros((n_multiples, box.shape[0]))
+    sweeps = np.zeros((n_multiples, n_classes), dtype=np.int64)
+    gaps = np.zeros((n_multiples, n_classes))
     values = np.empty(n_near)
     for b in range(n_classes):
         first, last = starts[b], starts[b + 1]
         if b == near or first == last:
             continue
-        rows, block_alpha, block_box = whitened[first:last], alpha[first:last], box[first:last]
+        rows = whitened[first:last]
         q = _products(rows, rows)
         for i in range(last - first):
             for j in range(last - first):
                 q[i, j] = (kernel[first + i, first + j] - q[i, j]) / reg
-        diagonal, scale, bounds = _diagonal(q), block_box.sum(), np.zeros(2)
-        state = _times(q, block_alpha)
-        sweeps[b] = descend(
-            q, diagonal, block_box, block_alpha, state, np.bool_(True), scale, tol, max_sweeps, seed + b, bounds
-        )
-        state = _times(q, block_alpha)
-        gaps[b] = _relative_gap(state, block_box, block_alpha, scale)
-        _combine(crossed[first:last], block_alpha, pulls[b])
-        for i in range(n_near):
-            values[i] = -pulls[b, i] / root_weights[i]
-            near_out[i, b] = values[i]
-        if last - first <= SMALL_BLOCK:
-            left_out_near(
-                q, crossed[first:last], leverage, values, block_box, block_alpha, ridge, noise, near_out[:, b]
+        diagonal, bounds = _diagonal(q), np.zeros(2)
+        for m in range(n_multiples):
+            block_alpha, block_box = alpha[m, first:last], box[first:last] * multiples[m]
+            if m > 0:  # what was at its bound stays there
+                for i in range(last - first):
+                    old = alpha[m - 1, first + i]
+                    at_bound = old >= (1.0 - 1e-12) * box[first + i] * multiples[m - 1]
+                    block_alpha[i] = block_box[i] if at_bound else min(old, block_box[i])
+            scale = block_box.sum()
+            state = _times(q, block_alpha)
+            sweeps[m, b] = descend(
+                q, diagonal, block_box, block_alpha, state, np.bool_(True), scale, tol, max_sweeps, seed + b, bounds
             )
-            left_out_pushed(q, diagonal, state, wanted[first:last], block_box, block_alpha, push_out[first:last])
-        else:
-            for i in range(last - first):
-                push_out[first + i] = -state[i]
+            state = _times(q, block_alpha)
+            gaps[m, b] = _relative_gap(state, block_box, block_alpha, scale)
+            _combine(crossed[first:last], block_alpha, pulls[m, b])
+            for i in range(n_near):
+                values[i] = -pulls[m, b, i] / root_weights[i]
+                near_out[m, i, b] = values[i]
+            pushed = push_out[m, first:last]
+            if last - first <= SMALL_BLOCK:
+                left_out_near(
+                    q, crossed[first:last], leverage, values, block_box, block_alpha, ridge, noise, near_out[m, :, b]
+                )
+                left_out_pushed(q, diagonal, state, wanted[first:last], block_box, block_alpha, pushed)
+            else:
+                for i in range(last - first):
+                    pushed[i] = -state[i]
     return pulls, near_out, push_out, sweeps, gaps
 
 

@@ -5,19 +5,19 @@ Training rows come sorted by class, either mapped, with the bias column, or as t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from .decision import Decision
-from .kernel_form import solve_kernel
+from .kernel_form import solve_kernel_path
 from .kernels import Array
-from .many_rows import MANY_ROWS, solve_many_rows
+from .many_rows import MANY_ROWS, class_grams, solve_many_rows
 from .membership import clean, distances_to_means, memberships
 from .moments import class_means
-from .planes import Problem, Solution, Start, solve_features
+from .planes import Problem, Solution, Start, solve_path
 
 _MOST_KERNEL_ROWS = 8192  # a kernel matrix of half a gigabyte
 
@@ -54,6 +54,24 @@ def learn(settings: Settings, data: Array, starts: Array, weights: Array, judged
     matrix without bias, and planes are coefficients of the training rows with their sum as the bias.  `judged` marks
     the rows that the decision rule is fitted on.
     """
+    return learn_path(settings, data, starts, weights, judged, (1.0,), exact=exact)[0]
+
+
+def learn_path(
+    settings: Settings,
+    data: Array,
+    starts: Array,
+    weights: Array,
+    judged: Array,
+    multiples: Sequence[float],
+    *,
+    exact: bool,
+    grams: Sequence[Array] | None = None,
+) -> list[Machine]:
+    """Learn as `learn` does for several multiples of C, which is cheaper than one after the other.
+
+    `grams` are the Gram matrices of the classes, where they are known.
+    """
     if exact:
         distances = _distances_from_kernel(data, weights, starts)
     else:
@@ -72,31 +90,54 @@ def learn(settings: Settings, data: Array, starts: Array, weights: Array, judged
         say=settings.say,
     )
     if exact:
-        solution = solve_kernel(data + 1.0, problem)
-        bias = solution.planes.sum(axis=2, keepdims=True)
-        solution.planes = np.concatenate([solution.planes, bias], axis=2)
+        solutions = solve_kernel_path(data + 1.0, problem, multiples)
+        for solution in solutions:
+            bias = solution.planes.sum(axis=2, keepdims=True)
+            solution.planes = np.concatenate([solution.planes, bias], axis=2)
     elif _kernel_form_is_cheaper(starts, data.shape[1]):
         precise = data.astype(np.float64, copy=False)
-        solution = solve_kernel(precise @ precise.T, problem, precise)
-        solution.planes = solution.planes.astype(data.dtype)
+        solutions = solve_kernel_path(precise @ precise.T, problem, multiples, precise)
+        for solution in solutions:
+            solution.planes = solution.planes.astype(data.dtype)
     elif np.diff(starts).max() > MANY_ROWS:
-        solution = solve_many_rows(data, means, problem, seed=0)
+        grams = class_grams(lambda part: data[part], problem) if grams is None else grams
+        scaled = [replace(problem, box=problem.box * multiple) for multiple in multiples]
+        solutions = [solve_many_rows(data, means, one, grams, seed=0) for one in scaled]
     else:
-        solution = solve_features(data, problem, Start.cold(data, means, problem))
-    totals = np.add.reduceat(weights, starts[:-1])
+        solutions = solve_path(data, problem, Start.cold(data, means, problem, grams), multiples)
+    kernel = data if exact else None
+    return [
+        Machine(decision_of(solution, starts, weights, judged, settings, kernel), solution, share)
+        for solution in solutions
+    ]
+
+
+def decision_of(
+    solution: Solution,
+    starts: Array,
+    weights: Array,
+    judged: Array,
+    settings: Settings,
+    kernel: Array | None,
+    totals: Array | None = None,
+) -> Decision:
+    """Fit the decision rule on the left-out values of the judged rows.
+
+    `kernel` is the matrix of an exact kernel, `totals` are the weights of the classes where there are more rows.
+    """
     rows = np.flatnonzero(judged)
     decision = Decision.fit(
         solution.near[rows],
         solution.far[rows],
         np.searchsorted(rows, starts),
         weights[rows],
-        totals,
+        np.add.reduceat(weights, starts[:-1]) if totals is None else totals,
         settings.decision,
         settings.multiclass,
     )
     if settings.decision == "distance":
-        decision.use_distances(norms(solution.planes[..., :-1], data if exact else None))
-    return Machine(decision, solution, share)
+        decision.use_distances(norms(solution.planes[..., :-1], kernel))
+    return decision
 
 
 def norms(weights: Array, kernel: Array | None = None) -> Array:

@@ -7,7 +7,7 @@ which is which, and gives both their first planes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,21 +19,20 @@ from .planes import Problem, Solution, Start, solve_features
 
 MANY_ROWS = 8192  # rows of the largest class from which on a sample comes first
 _SAMPLED = 32  # one row in so many makes the sample
-_SMALLEST_SAMPLE = 1024  # of a class
+_SMALLEST_SAMPLE, _LARGEST_SAMPLE = 1024, 16384  # of a class
 _PIECE = 32768  # rows whose Gram matrix one thread forms
 _CROWDED = 64  # pushing rows, in units of columns, from which on Newton's method is the faster
 
 
-def solve_many_rows(rows: Array, means: Array, problem: Problem, seed: int) -> Solution:
-    """Solve all planes of classes of which some have very many rows."""
-    grams = class_grams(lambda part: rows[part], problem)
+def solve_many_rows(rows: Array, means: Array, problem: Problem, grams: Sequence[Array], seed: int) -> Solution:
+    """Solve all planes of classes of which some have very many rows; `grams` are without the ridge."""
     factors = problem.each(lambda a: Whitener(grams[a].copy(), float(problem.reg[a]), rows.dtype), range(len(grams)))
     todo = ~np.eye(len(grams), dtype=bool)
     start = Start(factors.__getitem__, means, todo, np.zeros(todo.shape))
-    first, pushing = _first_planes(rows, problem, start, seed)
+    bulk = Bulk(lambda index: rows[index], lambda index, _: problem.box[index])
+    first, pushing = first_planes(bulk, problem, start, seed)
     crowded = todo & (pushing > _CROWDED * rows.shape[1])
     solution = solve_features(rows, problem, replace(start, todo=todo & ~crowded, planes=first))
-    bulk = Bulk(lambda index: rows[index], lambda index, _: problem.box[index])
     solve_newton(bulk, problem, grams, crowded, first, solution, solution.alpha)
     return solution
 
@@ -55,11 +54,11 @@ def class_grams(rows: Callable[[slice], Array], problem: Problem) -> list[Array]
     return grams
 
 
-def _first_planes(rows: Array, problem: Problem, start: Start, seed: int) -> tuple[Array, Array]:
+def first_planes(bulk: Bulk, problem: Problem, start: Start, seed: int) -> tuple[Array, Array]:
     """Solve on a sample; return the planes, and about how many rows push each."""
     random = np.random.default_rng(seed)
     sizes = np.diff(problem.starts)
-    counts = np.minimum(sizes, np.maximum(_SMALLEST_SAMPLE, sizes // _SAMPLED))
+    counts = np.minimum(sizes, np.clip(sizes // _SAMPLED, _SMALLEST_SAMPLE, _LARGEST_SAMPLE))
     chosen = np.concatenate(
         [
             np.sort(random.choice(size, count, replace=False)) + first
@@ -68,14 +67,15 @@ def _first_planes(rows: Array, problem: Problem, start: Start, seed: int) -> tup
     )
     share = np.repeat(sizes / counts, counts)[:, None]
     starts = np.concatenate([[0], np.cumsum(counts)])
+    rows = bulk.rows(chosen)
     sampled = replace(
         problem,
         starts=starts,
         weights=problem.weights[chosen],
-        box=problem.box[chosen] * share,
+        box=bulk.boxes(chosen, rows) * share,
         judged=np.zeros(len(chosen), dtype=bool),
         tol=10.0 * problem.tol,
     )
-    solution = solve_features(rows[chosen], sampled, start)
+    solution = solve_features(rows, sampled, start)
     pushing = np.add.reduceat((solution.alpha > 0) * share, starts[:-1], axis=0).T
     return solution.planes, pushing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +35,12 @@ _WIDE = 4000  # columns up to which a linear or additive map is used as it is
 
 def auto_components(n: int, n_classes: int) -> int:
     """Choose the number of features from that of the rows: 10 sqrt(n), within bounds of time and memory."""
-    most = min(_MOST_COMPONENTS, _MOST_VALUES // max(n, 1), _MOST_VALUES // n_classes**2)
-    return max(50, min(int(10 * np.sqrt(n)), most))
+    return max(50, min(int(10 * np.sqrt(n)), most_components(n, n_classes)))
+
+
+def most_components(n: int, n_classes: int) -> int:
+    """Return the most features that are chosen without being asked for."""
+    return max(50, min(_MOST_COMPONENTS, _MOST_VALUES // max(n, 1), _MOST_VALUES // n_classes**2))
 
 
 def choose_map(
@@ -149,11 +154,18 @@ class Mapping:
 
     @classmethod
     def fit(
-        cls, transformer: Any, rows: TrainingRows, y: Array, kernel: str | Kernel, n_jobs: int | None = 1
+        cls,
+        transformer: Any,
+        rows: TrainingRows,
+        y: Array,
+        kernel: str | Kernel,
+        n_jobs: int | None = 1,
+        known: Callable[[Mapping], Array | None] | None = None,
     ) -> tuple[Mapping, Array]:
         """Fit the map; return it with the mapped training rows (or their kernel matrix, without bias).
 
-        `y` are the labels of the given rows, for transformers that want them.
+        `y` are the labels of the given rows, for transformers that want them.  `known` may have all given rows mapped
+        already, by a map that is the same in every number but not yet scaled; otherwise it returns None.
         """
         if transformer is not None:
             whole = _goes_in_whole(transformer, rows)
@@ -164,7 +176,11 @@ class Mapping:
         transformer = mapping.transformer
         if mapping.exact:  # in float32 the matrix would not be positive definite, nor its large coefficients exact
             mapping.dtype = np.dtype(np.float64)
-        mapped = mapping.rows(rows.X, rows.index, n_jobs if isinstance(transformer, FeatureMap) else 1)
+        mapped = None if known is None else known(mapping)
+        if mapped is not None:
+            mapped = mapped[rows.index]
+        else:
+            mapped = mapping.rows(rows.X, rows.index, n_jobs if isinstance(transformer, FeatureMap) else 1)
         if not (isinstance(transformer, _NORMALISED) and is_normalised(getattr(transformer, "kernel", kernel))):
             plain = mapped[:, :-1]
             squares = np.diag(plain) if mapping.exact else np.einsum("ij,ij->i", plain, plain)
@@ -216,6 +232,11 @@ class Mapping:
         if type(mine) is not type(theirs) or (self.scale, self.dtype) != (other.scale, other.dtype):
             return False
         return mine is None or _same(vars(mine), vars(theirs))
+
+    def landmark_places(self, rows: TrainingRows) -> Array:
+        """Which of the given rows the map was built from."""
+        sorted_places = rows.index[self.landmarks(rows)]
+        return np.asarray(sorted_places)
 
     def landmarks(self, rows: TrainingRows) -> Array:
         """Which sorted rows the map was built from."""

@@ -72,9 +72,62 @@ def memberships(own: Array, other: Array, mu: float, kind: str, gone: tuple[floa
     if gone:
         low = np.minimum(low, 1.0 - np.sqrt(gone[1] / (farthest + _DELTA)))
         high = np.maximum(high, max(mu, 1.0 - mu) * (1.0 - np.sqrt(gone[0] / (farthest + _DELTA))))
+    return _rescaled(share, low, high, kind)
+
+
+def _rescaled(share: Array, low: Array, high: Array, kind: str) -> Array:
+    """Bring memberships to (0, 1], in place; one where the rule gives every row the same."""
     constant = high - low <= 1e-9 * np.maximum(high, _SMALLEST)
     if kind == "fuzzy":
         width = np.where(constant, 1.0, high - low)
         share = _SMALLEST + (1.0 - _SMALLEST) * (share - low) / width
     share[:, constant] = 1.0
     return share
+
+
+class Ranges:
+    """What memberships need to know of all rows of a class, found piece by piece.
+
+    The smallest and the largest membership of a class against an opponent are those of its nearest or farthest row,
+    among the noisy rows or among the others.
+    """
+
+    def __init__(self, n_classes: int, mu: float, kind: str, sizes: Array) -> None:
+        self.mu, self.kind, self.sizes = mu, kind, sizes
+        shape = (2, n_classes, n_classes)  # noisy rows and others, own class, opponent
+        self.nearest, self.farthest = np.full(shape, np.inf), np.full(shape, -np.inf)
+
+    def widen(self, k: int, distances: Array) -> None:
+        """Take rows of class k in, given their squared distances to all centres."""
+        own = distances[:, k, None]
+        noisy = own >= distances
+        for group, members in enumerate((noisy, ~noisy)):
+            nearest = np.where(members, own, np.inf).min(axis=0)
+            self.nearest[group, k] = np.minimum(self.nearest[group, k], nearest)
+            farthest = np.where(members, own, -np.inf).max(axis=0)
+            self.farthest[group, k] = np.maximum(self.farthest[group, k], farthest)
+
+    def merge(self, other: Ranges) -> None:
+        """Take the rows of another piece in."""
+        np.minimum(self.nearest, other.nearest, out=self.nearest)
+        np.maximum(self.farthest, other.farthest, out=self.farthest)
+
+    def memberships(self, distances: Array, labels: Array) -> Array:
+        """Memberships of rows of the given classes against every class, as `memberships` has them."""
+        share = np.ones(distances.shape)
+        for k in np.unique(labels):
+            if self.kind == "none" or self.sizes[k] <= 2:
+                continue
+            mine = labels == k
+            own, farthest = distances[mine, k], self.farthest[:, k].max() + _DELTA
+            trust = np.array([self.mu, 1.0 - self.mu])[:, None]
+            seen = np.isfinite(self.nearest[:, k])
+            least = trust * (1.0 - np.sqrt(np.where(seen, self.farthest[:, k], 0.0) / farthest))
+            most = trust * (1.0 - np.sqrt(np.where(seen, self.nearest[:, k], 0.0) / farthest))
+            low = np.where(seen, least, np.inf).min(axis=0)
+            high = np.where(seen, most, -np.inf).max(axis=0)
+            noisy = own[:, None] >= distances[mine]
+            closeness = 1.0 - np.sqrt(np.minimum(own / farthest, 1.0))
+            part = np.where(noisy, self.mu, 1.0 - self.mu) * closeness[:, None]
+            share[mine] = _rescaled(part, low, high, self.kind)
+        return share

@@ -13,7 +13,7 @@ never needed all at once: of each row only x, box and alpha are held.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +57,7 @@ class _Plane:
 
 
 def solve_newton(
-    bulk: Bulk, problem: Problem, grams: list[Array], todo: Array, first: Array, solution: Solution, supports: Array
+    bulk: Bulk, problem: Problem, grams: Sequence[Array], todo: Array, first: Array, solution: Solution, supports: Array
 ) -> None:
     """Solve the planes marked in `todo`, from the `first` ones; fill them into the solution.
 
@@ -65,7 +65,7 @@ def solve_newton(
     boolean, whether they have one).
     """
     near = np.flatnonzero(todo.any(axis=1))
-    ridged = {int(a): grams[a] + problem.reg[a] * np.eye(len(grams[a])) for a in near}
+    ridged = {int(a): grams[int(a)] + problem.reg[a] * np.eye(len(grams[int(a)])) for a in near}
     factors = dict(zip(ridged, problem.each(lambda a: factorise(ridged[a].copy()), ridged), strict=True))
     pushed = np.flatnonzero(todo.any(axis=0))
     for done, b in enumerate(pushed, 1):
@@ -127,12 +127,12 @@ class _Side:
         pending = np.arange(len(self.planes))
         while len(pending):
             curvature, sums = self._add_up(pending)
-            targets = self.problem.each(self._step, zip(pending, curvature, sums, strict=True))
+            targets = self.problem.each(self._step, zip(pending.tolist(), curvature, sums, strict=True))
             going = [k for k, target in enumerate(targets) if target is not None]
             pending, points = pending[going], [target for target in targets if target is not None]
             if points:
                 ahead = self._values(points=np.stack(points), of=pending)
-                self.problem.each(self._walk, zip(pending, points, ahead, strict=True))
+                self.problem.each(self._walk, zip(pending.tolist(), points, ahead, strict=True))
 
     def _walk(self, move: tuple[int, Array, Array]) -> None:
         """Go towards the point of a step, as far as is best; `ahead` are the values there."""
@@ -232,12 +232,15 @@ class _Side:
             zeta = solve_triangular(plane.factor, rows.T, lower=True, check_finite=False)
             leverage = np.einsum("ij,ij->j", zeta, zeta)
             values = rows @ plane.u
+            # A solution has a line for every row, or for the judged ones alone.
+            every = len(solution.near) == len(problem.judged)
+            lines = index if every else np.searchsorted(np.flatnonzero(problem.judged), index)
             if k == a:
                 values /= np.maximum(1.0 - problem.weights[index] * leverage, 1e-6)
-                solution.near[index, b] = values
+                solution.near[lines, b] = values
             else:
                 mine = index - self.first
                 x, box = self.x[place : place + 1, mine], self.box[place : place + 1, mine]
                 _, duals, roots = kernels.smooth_hinge(x, box, np.array([plane.width]))
                 values += duals[0] * leverage / np.maximum(1.0 - roots[0] ** 2 * leverage, 1e-6)
-                solution.far[index, a] = values
+                solution.far[lines, a] = values

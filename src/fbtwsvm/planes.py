@@ -13,8 +13,9 @@ one when classes have fewer rows than there are features.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -160,14 +161,15 @@ class Start:
     planes: Array | None = None
 
     @classmethod
-    def cold(cls, rows: Array, means: Array, problem: Problem) -> Start:
-        """Start from nothing but the rows."""
+    def cold(cls, rows: Array, means: Array, problem: Problem, grams: Sequence[Array] | None = None) -> Start:
+        """Start from nothing but the rows, and their Gram matrices (without the ridge) where these are known."""
 
         def factor_of(a: int) -> Factor:
             own, reg = problem.block(a), float(problem.reg[a])
             if _few_rows(np.diff(problem.starts), a, rows, reg):
                 return LowRankWhitener(rows[own], problem.weights[own], reg)
-            return Whitener(gram_matrix(rows[own], problem.weights[own]), reg, rows.dtype)
+            gram = gram_matrix(rows[own], problem.weights[own]) if grams is None else grams[a].copy()
+            return Whitener(gram, reg, rows.dtype)
 
         sizes = np.diff(problem.starts) > 0
         todo = np.outer(sizes, sizes) & ~np.eye(len(sizes), dtype=bool)
@@ -187,28 +189,46 @@ def _few_rows(sizes: Array, a: int, rows: Array, reg: float) -> bool:
 
 def solve_features(rows: Array, problem: Problem, start: Start) -> Solution:
     """Solve planes on mapped rows (bias column included)."""
-    solution = Solution.empty(problem)
-    solution.planes = np.zeros((problem.n_classes, problem.n_classes, rows.shape[1]), dtype=rows.dtype)
-    if start.alpha is not None:
-        solution.alpha[:] = start.alpha
+    return solve_path(rows, problem, start, (1.0,))[0]
+
+
+def solve_path(rows: Array, problem: Problem, start: Start, multiples: Sequence[float]) -> list[Solution]:
+    """Solve planes on mapped rows for several multiples of the boxes, each from the solution before it.
+
+    Factors and whitened rows serve all of them.
+    """
+    solutions = []
+    for _ in multiples:
+        solution = Solution.empty(problem)
+        solution.planes = np.zeros((problem.n_classes, problem.n_classes, rows.shape[1]), dtype=rows.dtype)
+        if start.alpha is not None:
+            solution.alpha[:] = start.alpha
+        solutions.append(solution)
     classes = np.flatnonzero(start.todo.any(axis=1))
     size = _classes_at_once(rows, problem)
     for first in range(0, len(classes), size):
         group = classes[first : first + size]
         states = problem.each(lambda a: _NearPlanes(rows, problem, int(a), start), group)
-        pending = states
-        for _ in range(_MAX_ROUNDS):
-            values = _plane_values(rows, problem, pending)
-            running = problem.each(lambda k: pending[k].advance(values[k]), range(len(pending)))  # noqa: B023
-            pending = [state for state, more in zip(pending, running, strict=True) if more]
-            if not pending:
-                break
-        else:  # out of rounds: certify what there is
-            for state, row in zip(pending, _plane_values(rows, problem, pending), strict=True):
-                state.certify(row)
-        problem.each(lambda state: state.store(solution), states)
+        for multiple, solution in zip(multiples, solutions, strict=True):
+            for state in states:
+                state.use_multiple(multiple)
+            _run(rows, problem, states)
+            problem.each(partial(_NearPlanes.store, solution=solution), states)
+        del states  # factors and working sets are large: let them go before the next group starts
         problem.say(f"planes of {first + len(group)} of {len(classes)} classes solved")
-    return solution
+    return solutions
+
+
+def _run(rows: Array, problem: Problem, pending: list[_NearPlanes]) -> None:
+    """Let working sets grow until every plane is solved."""
+    for _ in range(_MAX_ROUNDS):
+        values = _plane_values(rows, problem, pending)
+        running = problem.each(lambda pair: pair[0].advance(pair[1]), zip(pending, values, strict=True))
+        pending = [state for state, more in zip(pending, running, strict=True) if more]
+        if not pending:
+            return
+    for state, row in zip(pending, _plane_values(rows, problem, pending), strict=True):
+        state.certify(row)  # out of rounds: certify what there is
 
 
 def _classes_at_once(rows: Array, problem: Problem) -> int:
@@ -251,6 +271,7 @@ class _NearPlanes:
         self.bounds = np.zeros((problem.n_classes, 2))
         self.inner_tol = 0.5 * problem.tol
         self.values = np.empty(0)
+        self.multiple = 1.0
         self.frozen = np.zeros((problem.n_classes, self.width), dtype=rows.dtype)
         if start.frozen is not None:
             self.frozen = self.whitener.rows(start.frozen[near].astype(rows.dtype))
@@ -268,6 +289,19 @@ class _NearPlanes:
         else:
             self.in_set = (self.alpha > 0) & np.repeat(self.todo, np.diff(problem.starts))
             self._whiten_joined()
+            self._solve(sweeps=0)
+
+    def use_multiple(self, multiple: float) -> None:
+        """Go over to so many times the first boxes; duals at their bound stay there."""
+        if multiple == self.multiple:
+            return
+        growth = multiple / self.multiple
+        at_bound = (self.alpha > 0) & (self.alpha >= (1.0 - 1e-12) * self.box)
+        self.box, self.scales, self.multiple = self.box * growth, self.scales * growth, multiple
+        self.alpha = np.where(at_bound, self.box, np.minimum(self.alpha, self.box))
+        self.sweeps[:], self.gaps[:], self.bounds[:] = 0, np.inf, 0.0
+        self.inner_tol = 0.5 * self.problem.tol
+        if not self.guessed:
             self._solve(sweeps=0)
 
     def advance(self, values: Array) -> bool:
@@ -350,8 +384,6 @@ class _NearPlanes:
         solution.bounds[a, done] = self.bounds[done]
         if self.problem.judged.any():
             self._leave_out(solution)
-        # The factor and the working set are large: let them go before the next group starts.
-        del self.whitener, self.whitened
 
     def _leave_out(self, solution: Solution) -> None:
         """Write what judged rows would get from planes without them into the solution."""

@@ -1,9 +1,9 @@
-"""Pictures of two-dimensional problems (extra ``[plot]``)."""
+"""Pictures of two-dimensional problems and of searches (extra ``[plot]``)."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,77 @@ from .kernels import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .tuning import FBTWSVMCV
+
+
+def figure_of_search(tuned: FBTWSVMCV) -> Figure:
+    """Return a figure of its own with the picture of a search, for writing to a file."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    search(tuned, axes=list(figure.subplots(1, 2)))
+    return figure
+
+
+def search(tuned: FBTWSVMCV, *, axes: Sequence[Axes] | None = None) -> list[Axes]:
+    """Show what a search found: the score along gamma, and over C and reg at the best of the other parameters.
+
+    Parameters
+    ----------
+    tuned : fitted FBTWSVMCV
+        The search.
+    axes : pair of matplotlib Axes, default=None
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    list of matplotlib Axes
+        The two axes drawn on.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_iris
+    >>> from fbtwsvm import FBTWSVMCV
+    >>> from fbtwsvm.plot import search
+    >>> X, y = load_iris(return_X_y=True)
+    >>> left, right = search(FBTWSVMCV(gamma=3, C=2, reg=2, membership=None).fit(X, y))
+    >>> left.get_xlabel(), right.get_xlabel()
+    ('gamma', 'C')
+    """
+    check_is_fitted(tuned)
+    results = tuned.cv_results_
+    if axes is None:
+        from matplotlib import pyplot as plt
+
+        axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")[1]
+    left, right = axes
+    params, scores = results["params"], np.asarray(results["mean_test_score"])
+    gammas = np.array([values.get("gamma", np.nan) for values in params], dtype=float)
+    stopped = results["stopped"]
+    for marked, colour, label in ((stopped, "0.75", "stopped early"), (~stopped, "tab:blue", "tried in all folds")):
+        left.scatter(gammas[marked], scores[marked], s=16, color=colour, label=label)
+    left.set(xscale="log", xlabel="gamma", ylabel="mean score of the folds")
+    left.legend(loc="lower left", fontsize="small")
+    best = tuned.best_params_
+    others = [name for name in best if name not in ("C", "reg")]
+    chosen = [k for k, values in enumerate(params) if all(values[name] == best[name] for name in others)]
+    # A pair, one value for each plane, is shown where the first plane has it, with the best of the second.
+    table: dict[tuple[float, float], float] = {}
+    for k in chosen:
+        place = tuple(float(np.ravel(params[k].get(name, np.nan))[0]) for name in ("C", "reg"))
+        table[place[0], place[1]] = max(table.get((place[0], place[1]), -np.inf), scores[k])
+    prices, ridges = sorted({c for c, _ in table}), sorted({r for _, r in table})
+    image = np.array([[table.get((c, r), np.nan) for c in prices] for r in ridges])
+    picture = right.imshow(image, origin="lower", aspect="auto", cmap="viridis")
+    right.set_xticks(range(len(prices)), [f"{c:.3g}" for c in prices])
+    right.set_yticks(range(len(ridges)), [f"{r:.3g}" for r in ridges])
+    right.set(xlabel="C", ylabel="reg", title="at the best of the others", facecolor="white")
+    right.figure.colorbar(picture, ax=right, label="mean score")
+    return [left, right]
 
 
 def decision_regions(model: Any, X: Any, y: Any = None, *, ax: Axes | None = None, resolution: int = 300) -> Axes:

@@ -1,4 +1,4 @@
-"""A progress bar for streams (needs rich)."""
+"""Progress bars for streams and searches (need rich)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,21 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+
+@contextmanager
+def steps(total: int) -> Iterator[Callable[[str], None]]:
+    """Show a bar over so many steps on the error stream; call its value with a word on each that is done."""
+    columns = (
+        BarColumn(bar_width=24),
+        TextColumn("{task.completed} of {task.total}  {task.description}"),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda text: progress.update(task, advance=1, description=text)
 
 
 @contextmanager

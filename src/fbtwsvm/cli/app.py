@@ -11,7 +11,7 @@ from .. import __version__
 from ..modelfile import ModelFileError
 from ..sources import DataError
 from ..sources.base import one_line
-from . import asking, learning, making, streams
+from . import asking, learning, making, streams, tuning
 from .output import plain_warnings, say
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ app = typer.Typer(
 
 _VERBS = (
     (learning.train, "fbtwsvm train rows.csv --target y -o model.fbt --chunk 1000"),
+    (tuning.tune, "fbtwsvm tune rows.csv --target y -o model.fbt"),
     (learning.update, "fbtwsvm update model.fbt more.parquet"),
     (learning.unlearn, "fbtwsvm unlearn model.fbt person.csv"),
     (learning.merge, "fbtwsvm merge monday.fbt tuesday.fbt -o both.fbt"),

@@ -49,7 +49,7 @@ def train(
         if pattern is not None:
             model = _learn(_like(pattern), rows, chunk or CHUNK, tell)
         elif chunk is None:
-            table = _whole(rows, tell)
+            table = read_whole(rows, tell)
             model = TableModel.fit(table, choices, recipe.estimator())
         else:
             model = _train_in_chunks(rows, chunk, recipe, tell)
@@ -89,7 +89,7 @@ def unlearn(
     check_writable(target)
     known = read_model(model)
     with progress(as_json) as tell:
-        table = _whole(_open(reading, source, known), tell)
+        table = read_whole(_open(reading, source, known), tell)
         report = known.unlearn(table)
     write_model(known, target)
     ids = known.columns.ids(table)
@@ -167,7 +167,7 @@ def _like(pattern: TableModel) -> TableModel:
     return TableModel(columns, twin)
 
 
-def _whole(source: Source, tell: Tell) -> pa.Table:
+def read_whole(source: Source, tell: Tell) -> pa.Table:
     """Read all rows, as long as they fit into memory."""
     tables, size, rows = [], 0, 0
     for table in source.tables():

@@ -1,0 +1,181 @@
+"""fit on chunks and on rows that are mapped tile by tile."""
+
+import numpy as np
+import pytest
+
+import fbtwsvm.classifier
+from fbtwsvm import FBTWSVM
+from fbtwsvm.membership import Ranges, memberships
+from fbtwsvm.spool import Spool
+
+N = 12_000
+
+
+class Chunks:
+    """Chunks that can be read again; counts how often they were."""
+
+    def __init__(self, X, y, size=1000):
+        self.X, self.y, self.size, self.read = X, y, size, 0
+
+    def __iter__(self):
+        self.read += 1
+        return ((self.X[i : i + self.size], self.y[i : i + self.size]) for i in range(0, len(self.X), self.size))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(N + 2000, 4)).astype(np.float32)
+    y = (X[:, 0] + np.sin(2 * X[:, 1]) > 0).astype(int) + (X[:, 2] > 1)
+    flipped = random.random(len(y)) < 0.1
+    y[flipped] = random.integers(0, 3, flipped.sum())
+    return X, np.array(["low", "mid", "top"])[y]
+
+
+def model(**changes):
+    return FBTWSVM(**{"feature_map": "fourier", "n_components": 80, "gamma": 0.3, "random_state": 0} | changes)
+
+
+@pytest.mark.parametrize("membership", ["fuzzy", "none", "printed"])
+def test_chunks_give_the_planes_of_the_array(rows, membership):
+    X, y = rows
+    whole = model(membership=membership).fit(X[:N], y[:N])
+    parts = model(membership=membership).fit(Chunks(X[:N], y[:N]))
+    assert parts.duality_gap_.max() <= 1e-3
+    assert whole.duality_gap_.max() <= 1e-3
+    assert (parts.predict(X[N:]) == whole.predict(X[N:])).mean() > 0.985
+    assert parts.score(X[N:], y[N:]) == pytest.approx(whole.score(X[N:], y[N:]), abs=0.01)
+    assert parts.classes_.tolist() == ["low", "mid", "top"]
+    shared = np.intersect1d(parts.support_, whole.support_)
+    assert len(shared) > 0.9 * len(whole.support_)
+    assert parts.n_support_.sum() == len(parts.support_)
+
+
+def test_the_planes_are_solved_for_all_rows(rows):
+    """The certificate is checked from outside: primal less dual at the planes that come back."""
+    X, y = rows
+    parts = model(membership="none", decision="value").fit(Chunks(X[:N], y[:N]))
+    H = parts._mapping.rows(X[:N]).astype(np.float64)
+    a, b = H[y[:N] == "low"], H[y[:N] == "mid"]
+    gram = a.T @ a + 0.01 * np.eye(H.shape[1])
+    u = parts.planes_[0, 1].astype(np.float64)
+    primal = 0.5 * u @ gram @ u + np.maximum(0.0, 1.0 + b @ u).sum()
+    # The best plane is no more than the gap below: an independent descent from here finds nothing better.
+    from scipy.optimize import minimize
+
+    def smooth(v, width=1e-3):
+        x = 1.0 + b @ v
+        inside = np.clip((x + width / 2) / width, 0.0, 1.0)
+        loss = np.where(x > width / 2, x, width / 2 * inside**2)
+        return 0.5 * v @ gram @ v + loss.sum(), gram @ v + b.T @ inside
+
+    better = minimize(smooth, u, jac=True, method="L-BFGS-B", options={"maxiter": 2000}).fun
+    assert primal - better <= 1.5e-3 * len(b)
+
+
+def test_few_chunks_are_one_array(rows):
+    X, y = rows
+    whole, parts = model().fit(X[:3000], y[:3000]), model().fit([(X[:2000], y[:2000]), (X[2000:3000], y[2000:3000])])
+    assert (whole.planes_ == parts.planes_).all()
+
+
+def test_rows_whose_mapped_form_is_too_large_are_mapped_in_tiles(rows, monkeypatch, tmp_path):
+    X, y = rows
+    place = np.memmap(tmp_path / "rows", dtype=np.float32, mode="w+", shape=(N, 4))
+    place[:] = X[:N]
+    place.flush()
+    read_only = np.memmap(tmp_path / "rows", dtype=np.float32, mode="r", shape=(N, 4))
+    whole = model().fit(read_only, y[:N])
+    monkeypatch.setattr(fbtwsvm.classifier, "_MOST_MAPPED", 1_000_000)
+    largest = []
+    seen = fbtwsvm.maps.Mapping.rows
+
+    def watched(self, X, index=None, n_jobs=1):
+        largest.append(len(X if index is None else index))
+        return seen(self, X, index, n_jobs)
+
+    monkeypatch.setattr(fbtwsvm.maps.Mapping, "rows", watched)
+    tiled = model().fit(read_only, y[:N])
+    assert max(largest) <= 8192
+    assert tiled.duality_gap_.max() <= 1e-3
+    assert (tiled.predict(X[N:]) == whole.predict(X[N:])).mean() > 0.985
+
+
+def test_nystroem_gamma_and_size_are_chosen_on_chunks_too(rows):
+    X, y = rows
+    parts = FBTWSVM(random_state=0).fit(Chunks(X[:N], y[:N]))
+    assert parts.score(X[N:], y[N:]) > 0.82
+    assert parts.n_components_ >= 1000
+    assert parts.gamma_ > 0
+
+
+def test_the_same_for_every_number_of_threads(rows):
+    X, y = rows
+    one, two = (model(n_jobs=n).fit(Chunks(X[:N], y[:N])) for n in (1, 2))
+    assert (one.planes_ == two.planes_).all()
+
+
+def test_an_iterator_is_refused_and_pointed_to_partial_fit(rows):
+    X, y = rows
+    fitted = model().fit(X[:500], y[:500])
+    planes = fitted.planes_
+    with pytest.raises(ValueError, match="partial_fit"):
+        fitted.fit(iter(Chunks(X, y)))
+    assert fitted.planes_ is planes
+
+
+@pytest.mark.parametrize(
+    ("chunks", "message"),
+    [
+        (lambda X, y: [(X[:10], y[:10]), (X[:10, :2], y[:10])], "X has 2 features"),
+        (lambda X, y: [(X[:10], y[:10]), (X[:10], y[:9])], "inconsistent"),
+        (lambda X, y: [(X[:10], y[:10]), X[:10]], "Chunk 1 is not a pair"),
+        (lambda X, y: [(X[:10] * np.nan, y[:10])], "NaN"),
+        (lambda X, y: [(X[:10], np.repeat("a", 10))], "class"),
+    ],
+)
+def test_bad_chunks_leave_the_model_as_it_was(rows, chunks, message):
+    X, y = rows
+    fitted = model().fit(X[:500], y[:500])
+    planes = fitted.planes_
+    with pytest.raises(ValueError, match=message):
+        fitted.fit(chunks(X, y))
+    assert fitted.planes_ is planes
+
+
+def test_weights_beside_chunks_are_refused(rows):
+    X, y = rows
+    with pytest.raises(ValueError, match="class_weight"):
+        model().fit(Chunks(X, y), sample_weight=np.ones(len(X)))
+
+
+def test_partial_fit_cannot_go_on_from_chunks(rows):
+    X, y = rows
+    fitted = model().fit(Chunks(X[:N], y[:N]))
+    with pytest.raises(ValueError, match="partial_fit instead"):
+        fitted.partial_fit(X[:10], y[:10])
+
+
+def test_a_spool_reads_what_was_written(rows):
+    X, y = rows
+    spool = Spool(Chunks(X[:2500], y[:2500]), lambda X, y: (X, y))
+    assert (spool[10:1200] == X[10:1200]).all()
+    assert (spool[[2400, 3, 3]] == X[[2400, 3, 3]]).all()
+    assert spool.dtype == np.float32
+    assert (spool.y == y[:2500]).all()
+
+
+@pytest.mark.parametrize("kind", ["fuzzy", "printed"])
+@pytest.mark.parametrize("mu", [0.1, 0.5, 0.9])
+def test_memberships_found_in_pieces_are_those_of_all_rows(kind, mu):
+    random = np.random.default_rng(1)
+    distances = random.random((60, 3))
+    labels = np.repeat([0, 1, 2], 20)
+    ranges = Ranges(3, mu, kind, np.array([20, 20, 20]))
+    for k in range(3):
+        for part in (slice(20 * k, 20 * k + 7), slice(20 * k + 7, 20 * k + 20)):
+            piece = Ranges(3, mu, kind, np.array([20, 20, 20]))
+            piece.widen(k, distances[part])
+            ranges.merge(piece)
+    expected = np.concatenate([memberships(d[:, k], d, mu, kind) for k, d in enumerate(np.split(distances, 3))])
+    np.testing.assert_allclose(ranges.memberships(distances, labels), expected, atol=1e-12)
