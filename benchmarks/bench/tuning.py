@@ -46,7 +46,8 @@ def folds():
 
 def search(X, y, quick, early_stop):
     """Return a finished search."""
-    return fbtwsvm.FBTWSVMCV(estimator(quick), **grid_of(X, quick), cv=folds(), early_stop=early_stop).fit(X, y)
+    settings = {**grid_of(X, quick), "membership": None, "sample": None, "early_stop": early_stop}
+    return fbtwsvm.FBTWSVMCV(estimator(quick), **settings, cv=folds()).fit(X, y)
 
 
 def fold_fit(X, y, model):

@@ -131,6 +131,10 @@ class Trials:
                 self._compare(alive, number)
             tell(f"best score {self.best[number]:.4f}")
 
+    def best_trial(self) -> Trial:
+        """Return the candidate with the best mean of those that did not stop."""
+        return max((trial for trial in self.trials if not trial.stopped), key=lambda trial: float(trial.scores.mean()))
+
     def _compare(self, trials: list[Trial], number: int) -> None:
         """Stop candidates that are far behind the best after this fold."""
         means = [float(trial.scores[: number + 1].mean()) for trial in trials]
@@ -152,8 +156,13 @@ class Trials:
             return None if shared is None else shared.rows[train]
 
         found = prepare(model, self.X[train], self.y[train], self.weights[train], grows=False, known=known)
-        if model.decision != "calibrated" and self.scorer is None:  # no one asks what left-out rows would say
-            found = replace(found, judged=np.zeros(found.rows.n, dtype=bool))
+        if self.scorer is None:
+            # Planes are compared by their plain values, or the paper's distances, which need no left-out rows: offsets
+            # learned on these would cost more than the planes and hardly change which are best.
+            settings = found.settings
+            rule = "value" if settings.decision == "calibrated" else settings.decision
+            nobody = np.zeros(found.rows.n, dtype=bool)
+            found = replace(found, judged=nobody, settings=replace(settings, decision=rule))
         shared = self._shared
         if shared is None:
             held_out = found.mapping.rows(self.X[test], n_jobs=model.n_jobs)

@@ -42,16 +42,16 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
     gamma : int, sequence of float or None, default=5
         Values to try.  A number is so many, each twice the one before, around what gamma="auto" finds on the rows of
         the search.  None leaves the estimator's own, as for all parameters below.
-    n_components : sequence of int or None, default=None
-        Values to try.
+    n_components : int, sequence of int or None, default=None
+        Values to try, or one.
     C : int, sequence of float or None, default=5
         Values to try; a number is so many powers of 4 from 1/4 on.
     reg : int, sequence of float or None, default=5
         Values to try; a number is so many, a factor of sqrt(10) apart, around 0.01.
     mu : sequence of float or None, default=None
-        Values to try.
+        Values to try; in a grid those after the first are tried with the best gamma and n_components only.
     membership : sequence of str or None, default=("fuzzy", "none")
-        Values to try.
+        Values to try, as those of mu.
     separate : bool, default=False
         For two classes: let each plane have a C and reg of its own, as in the paper; a search in four dimensions whose
         planes are those of the search in two.
@@ -63,7 +63,9 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
     cv : int, splitter or iterable, default=3
         Folds, as everywhere in scikit-learn.
     scoring : str, callable or None, default=None
-        What is to be large; None is accuracy.
+        What is to be large; None is accuracy, for which planes are compared by their plain values where the estimator's
+        decision is "calibrated" (the offsets of that rule would cost more than the planes); any other score is that of
+        the estimator as it is.
     early_stop : bool, default=True
         Leave a candidate out of further folds when it is two standard errors of its accuracy behind the best; accuracy
         only.
@@ -117,7 +119,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "gamma": _LISTS,
-        "n_components": ["array-like", None],
+        "n_components": _LISTS,
         "C": _LISTS,
         "reg": _LISTS,
         "mu": ["array-like", None],
@@ -139,7 +141,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         estimator: FBTWSVM | None = None,
         *,
         gamma: int | Sequence[float] | None = 5,
-        n_components: Sequence[int] | None = None,
+        n_components: int | Sequence[int] | None = None,
         C: int | Sequence[float] | None = 5,
         reg: int | Sequence[float] | None = 5,
         mu: Sequence[float] | None = None,
@@ -259,7 +261,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         for name in ("n_components", "mu", "membership"):
             values = getattr(self, name)
             if values is not None and not (name == "n_components" and not isinstance(estimator.feature_map, str)):
-                grid[name] = list(values)
+                grid[name] = [values] if isinstance(values, Integral) else list(values)
         if self.C is not None:
             values = self.C
             few = [0.25 * 4.0**k for k in range(values)] if isinstance(values, int) else None
@@ -349,8 +351,9 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
 
 
 def _search_grid(trials: Trials, grid: dict[str, list[Any]], *, verbose: bool) -> None:
-    """Try all combinations, for one map after the other."""
-    maps = [name for name in ("gamma", "n_components") if name in grid]
+    """Try all maps with all values of C and reg, then the other values of mu and membership with the best map."""
+    maps: list[str] = [name for name in ("gamma", "n_components") if name in grid]
+    fuzzy: list[str] = [name for name in ("mu", "membership") if name in grid]
     blocks = list(product(*(grid[name] for name in maps)))
     # From the middle outwards: the best is most likely there, and what is far behind it stops early.
     blocks.sort(
@@ -358,9 +361,18 @@ def _search_grid(trials: Trials, grid: dict[str, list[Any]], *, verbose: bool) -
             abs(grid[name].index(v) - (len(grid[name]) - 1) / 2) for name, v in zip(maps, block, strict=True)
         )
     )
-    with _bar(len(blocks) * len(trials.splits), verbose) as tell:
+    others = list(product(*(grid[name] for name in fuzzy)))[1:]
+    first = {**grid, **{name: grid[name][:1] for name in fuzzy}}
+    with _bar((len(blocks) + bool(others)) * len(trials.splits), verbose) as tell:
         for block in blocks:
-            trials.run(trials.candidates({**grid, **{n: [v] for n, v in zip(maps, block, strict=True)}}), tell)
+            trials.run(trials.candidates({**first, **{n: [v] for n, v in zip(maps, block, strict=True)}}), tell)
+        if others:
+            best = trials.best_trial().params
+            found = []
+            for values in others:
+                changes = {name: [value] for name, value in zip(fuzzy, values, strict=True)}
+                found += trials.candidates({**grid, **{name: [best[name]] for name in maps}, **changes})
+            trials.run(found, tell)
 
 
 def _search_tpe(trials: Trials, grid: dict[str, list[Any]], count: int, seed: int, *, verbose: bool) -> None:
