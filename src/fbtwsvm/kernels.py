@@ -452,6 +452,31 @@ def first_set(values, starts, todo, count, in_set):
 
 
 @compiled
+def plane_values(rows, planes, out):
+    """Out[k, i] = rows_i.planes_k for a few planes: one pass over the rows, at the speed of memory, unlike BLAS."""
+    zero = rows.dtype.type(0.0)
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        k = 0
+        while k + 4 <= planes.shape[0]:  # four at a time: a row is read from memory once, from the cache thereafter
+            first, second, third, fourth = planes[k], planes[k + 1], planes[k + 2], planes[k + 3]
+            a, b, c, d = zero, zero, zero, zero
+            for j in range(row.shape[0]):
+                a += row[j] * first[j]
+                b += row[j] * second[j]
+                c += row[j] * third[j]
+                d += row[j] * fourth[j]
+            out[k, i], out[k + 1, i], out[k + 2, i], out[k + 3, i] = a, b, c, d
+            k += 4
+        while k < planes.shape[0]:
+            only, a = planes[k], zero
+            for j in range(row.shape[0]):
+                a += row[j] * only[j]
+            out[k, i] = a
+            k += 1
+
+
+@compiled
 def smooth_hinge(x, box, widths):
     """Look at pushed rows from several planes, with hinges rounded over a zone around the margin.
 

@@ -18,7 +18,7 @@ from .newton import Bulk, solve_newton
 from .planes import Problem, Solution, Start, solve_features
 
 MANY_ROWS = 8192  # rows of the largest class from which on a sample comes first
-_SAMPLED = 32  # one row in so many makes the sample
+_SAMPLED = 16  # one row in so many makes the sample
 _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 1024, 16384  # of a class
 _PIECE = 32768  # rows whose Gram matrix one thread forms
 _CROWDED = 64  # pushing rows, in units of columns, from which on Newton's method is the faster

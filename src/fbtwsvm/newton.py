@@ -21,7 +21,7 @@ from scipy.linalg import solve_triangular
 
 from . import kernels
 from .kernels import Array
-from .planes import Problem, Solution, factorise
+from .planes import Problem, Solution, factorise, values_of
 
 _TILE = 4096  # rows whose plane values are found in one go
 _PIECE = 8 * _TILE  # rows that a thread looks at before it adds up
@@ -115,7 +115,9 @@ class _Side:
             for tile in self._tiles(piece):
                 part = slice(tile.start + self.first, tile.stop + self.first)
                 rows = self.bulk.rows(part)
-                np.add(points.astype(rows.dtype) @ rows.T, 1.0, out=values[:, tile], casting="same_kind")
+                found = np.empty((len(points), len(rows)), dtype=rows.dtype)
+                values_of(rows, points.astype(rows.dtype), found)
+                np.add(found, 1.0, out=values[:, tile], casting="same_kind")
                 if first:
                     self.box[:, tile] = self.bulk.boxes(part, rows)[:, self.near].T
 

@@ -34,6 +34,8 @@ _GROWTH = 0.5  # what a working set grows by in a round at most
 _MAX_ROUNDS = 100
 _FAR = -1.05  # plane value below which an idle row leaves the working set
 _TILE = 1024  # rows whitened at a time
+_FEW_PLANES = 8  # planes up to which values are found faster without BLAS
+_STRIP = 512
 
 
 @dataclass(frozen=True)
@@ -245,10 +247,20 @@ def _plane_values(rows: Array, problem: Problem, states: list[_NearPlanes]) -> A
 
     def look(b: int) -> None:
         planes = np.stack([state.planes[b] for state in states])
-        values[:, problem.block(b)] = (rows[problem.block(b)] @ planes.T).T
+        values_of(rows[problem.block(b)], planes, values[:, problem.block(b)])
 
     problem.each(look, range(problem.n_classes))
     return values
+
+
+def values_of(rows: Array, planes: Array, out: Array) -> None:
+    """Write h_i.u of every row in each of the planes into `out` (planes, rows)."""
+    if len(planes) <= _FEW_PLANES:
+        kernels.plane_values(rows, planes, out)
+        return
+    for first in range(0, len(rows), _STRIP):  # so few rows that BLAS packs them in the cache
+        strip = slice(first, first + _STRIP)
+        out[:, strip] = (rows[strip] @ planes.T).T
 
 
 class _NearPlanes:
