@@ -2,7 +2,6 @@
 
 import csv
 import gc
-import inspect
 import json
 
 import numpy as np
@@ -30,13 +29,7 @@ from benchmarks.bench.record import Record
 from benchmarks.bench.steps import Curve, area, crossings, ranges
 from threadpoolctl import threadpool_info
 
-import fbtwsvm
 from fbtwsvm import FBTWSVM
-
-needs_search = pytest.mark.skipif(not hasattr(fbtwsvm, "FBTWSVMCV"), reason="there is no FBTWSVMCV yet")
-needs_chunks = pytest.mark.skipif(
-    inspect.signature(FBTWSVM.fit).parameters["y"].default is inspect.Parameter.empty, reason="fit takes no chunks yet"
-)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -454,7 +447,6 @@ def test_quick_growth(folder, tmp_path, make):
     assert extent == ("200 to 800" if make is growth.by_rows else "-")
 
 
-@needs_chunks
 def test_quick_fit_of_chunks(folder, here, tmp_path):
     (wanted,) = chunks.run(Plan(tmp_path, quick=True))
     assert "largest over smallest of 600 to 1,200 rows" in wanted.text
@@ -487,7 +479,6 @@ def test_imports_are_counted_less_the_start_of_python(folder, tmp_path, monkeypa
     assert [r["what"] for r in rows] == ["cold", "warm", *first.IMPORTS]
 
 
-@needs_search
 @pytest.mark.parametrize("given", [[], ["--plain"]])
 def test_quick_tuning(folder, tmp_path, given):
     wanted, rows = quick(tmp_path, "tuning", *given)
@@ -496,7 +487,6 @@ def test_quick_tuning(folder, tmp_path, given):
     assert len(wanted) == (4 if given else 3)
 
 
-@needs_search
 def test_quick_table_goes_on_where_it_ended(folder, tmp_path, monkeypatch):
     wanted, rows = quick(tmp_path, "table", "--seeds", "2")
     assert len(rows) == 2 * (1 + 2 * 2)

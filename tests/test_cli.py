@@ -344,3 +344,23 @@ def test_models_from_python_with_any_labels(labels, tmp_path):
     pacsv.write_csv(pa.table({**{f"x{j}": X[:, j] for j in range(3)}, "y": names}), tmp_path / "rows.csv")
     assert fbtwsvm_json("evaluate", tmp_path / "m.fbt", tmp_path / "rows.csv")["accuracy"] > 0.8
     assert fbtwsvm_json("update", tmp_path / "m.fbt", tmp_path / "rows.csv")["rows"] == 800
+
+
+def test_tune_chooses_and_learns_the_best(data, tmp_path):
+    given = ("-t", "kind", "--feature-map", "fourier", "--n-components", 30)
+    model, picture = tmp_path / "best.fbt", tmp_path / "search.png"
+    found = fbtwsvm_json("tune", data / "train.csv", *given, "--gamma", 0.1, "--C", 2, "-o", model, "--plot", picture)
+    assert sorted(found["best"]) == ["membership", "reg"]  # what was given is not searched for
+    assert found["candidates"] == 10
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    best = package.load(model).estimator
+    assert (best.gamma, best.C, best.reg) == (0.1, 2.0, found["best"]["reg"])
+    assert fbtwsvm_json("evaluate", model, data / "test.csv")["accuracy"] > 0.8
+    shown = called("tune", data / "train.csv", *given, "--gamma", 0.1, "--search", "tpe", "--trials", 3)
+    assert "3 candidates" in shown
+    assert "as options: --membership" in shown or "--C" in shown
+
+
+def test_tune_says_what_it_cannot_search(data):
+    with pytest.raises(Exception, match="grid or tpe"):
+        called("tune", data / "train.csv", "-t", "kind", "--search", "random")

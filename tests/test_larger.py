@@ -1,10 +1,17 @@
 """fit on chunks and on rows that are mapped tile by tile."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
+from threadpoolctl import threadpool_info
 
 import fbtwsvm.classifier
+import fbtwsvm.larger
+import fbtwsvm.newton
 from fbtwsvm import FBTWSVM
+from fbtwsvm.features import NystroemFeatures
 from fbtwsvm.membership import Ranges, memberships
 from fbtwsvm.spool import Spool
 
@@ -12,13 +19,12 @@ N = 12_000
 
 
 class Chunks:
-    """Chunks that can be read again; counts how often they were."""
+    """Chunks that can be read again."""
 
     def __init__(self, X, y, size=1000):
-        self.X, self.y, self.size, self.read = X, y, size, 0
+        self.X, self.y, self.size = X, y, size
 
     def __iter__(self):
-        self.read += 1
         return ((self.X[i : i + self.size], self.y[i : i + self.size]) for i in range(0, len(self.X), self.size))
 
 
@@ -90,9 +96,9 @@ def test_rows_whose_mapped_form_is_too_large_are_mapped_in_tiles(rows, monkeypat
     largest = []
     seen = fbtwsvm.maps.Mapping.rows
 
-    def watched(self, X, index=None, n_jobs=1):
+    def watched(self, X, index=None, *, threads=None):
         largest.append(len(X if index is None else index))
-        return seen(self, X, index, n_jobs)
+        return seen(self, X, index, threads=threads)
 
     monkeypatch.setattr(fbtwsvm.maps.Mapping, "rows", watched)
     tiled = model().fit(read_only, y[:N])
@@ -109,7 +115,10 @@ def test_nystroem_gamma_and_size_are_chosen_on_chunks_too(rows):
     assert parts.gamma_ > 0
 
 
-def test_the_same_for_every_number_of_threads(rows):
+def test_the_same_for_every_number_of_threads(rows, monkeypatch):
+    for module in (fbtwsvm.newton, fbtwsvm.larger):  # so that there is work for several threads
+        monkeypatch.setattr(module, "_PIECE", 1024)
+        monkeypatch.setattr(module, "_TILE", 512)
     X, y = rows
     one, two = (model(n_jobs=n).fit(Chunks(X[:N], y[:N])) for n in (1, 2))
     assert (one.planes_ == two.planes_).all()
@@ -131,6 +140,7 @@ def test_an_iterator_is_refused_and_pointed_to_partial_fit(rows):
         (lambda X, y: [(X[:10], y[:10]), (X[:10], y[:9])], "inconsistent"),
         (lambda X, y: [(X[:10], y[:10]), X[:10]], "Chunk 1 is not a pair"),
         (lambda X, y: [(X[:10] * np.nan, y[:10])], "NaN"),
+        (lambda X, y: [(X[:10], y[:10]), (X[:10], np.arange(10))], "one kind"),
         (lambda X, y: [(X[:10], np.repeat("a", 10))], "class"),
     ],
 )
@@ -179,3 +189,37 @@ def test_memberships_found_in_pieces_are_those_of_all_rows(kind, mu):
             ranges.merge(piece)
     expected = np.concatenate([memberships(d[:, k], d, mu, kind) for k, d in enumerate(np.split(distances, 3))])
     np.testing.assert_allclose(ranges.memberships(distances, labels), expected, atol=1e-12)
+
+
+def test_maps_of_users_and_classes_of_one_row(rows):
+    X, y = rows
+    y = y[:N].astype(object)
+    y[17] = "only"
+    for feature_map in (PCA(2), NystroemFeatures(gamma=0.1)):
+        fitted = FBTWSVM(feature_map=feature_map, random_state=0).fit(Chunks(X[:N], y))
+        assert fitted.classes_.tolist() == ["low", "mid", "only", "top"]
+        assert fitted.predict(X[N:]).shape == (2000,)
+
+
+def test_the_exact_kernel_needs_all_rows(rows):
+    X, y = rows
+    with pytest.raises(ValueError, match="one array"):
+        FBTWSVM(feature_map="exact", gamma=1.0).fit(Chunks(X[:11_000], y[:11_000]))
+
+
+def test_a_sharp_tolerance_is_kept_by_the_dual(rows):
+    """Newton's method rounds the hinge, so it is not for gaps below 1e-4."""
+    X, y = rows
+    X, y = np.tile(X[:N].astype(np.float64), (2, 1))[:20_000], np.tile(y[:N] == "low", 2)[:20_000]
+    fitted = FBTWSVM(kernel="linear", tol=1e-6, max_iter=100_000).fit(X, y)
+    assert fitted.duality_gap_.max() <= 1e-6
+
+
+def test_predicting_in_many_threads_leaves_the_threads_of_blas_alone(rows):
+    X, y = rows
+    fitted = model().fit(X[:500], y[:500])
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: model().fit(X[:600], y[:600]).predict(X[:9000]), range(8)))
+        list(pool.map(lambda _: fitted.predict(X[:9000]), range(20)))
+    assert [pool["num_threads"] for pool in threadpool_info()] == before

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from fbtwsvm import FBTWSVM, plot
+from fbtwsvm import FBTWSVM, FBTWSVMCV, plot
 
 X, Y = make_moons(120, noise=0.2, random_state=0)
 
@@ -59,3 +59,19 @@ def test_frames_and_other_classifiers(recwarn):
         assert (ax.get_xlabel(), ax.get_ylabel()) == ("height", "width")
     plot.decision_regions(SVC().fit(X, Y), X, Y, resolution=20)
     assert not [w for w in recwarn if "feature names" in str(w.message)]
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_a_search_is_shown_with_its_best_where_it_is(separate):
+    tuned = FBTWSVMCV(gamma=[0.1, 1.0, 10.0], C=[0.5, 4.0], reg=[0.01, 0.1], membership=None, separate=separate)
+    left, right = plot.search(tuned.fit(X, Y))
+    shown = np.concatenate([points.get_offsets() for points in left.collections])
+    assert len(shown) == len(tuned.cv_results_["params"])
+    assert shown[:, 1].max() == pytest.approx(tuned.cv_results_["mean_test_score"].max())
+    image = right.images[0].get_array()
+    assert image.shape == (2, 2)
+    assert image.max() == pytest.approx(tuned.best_score_)
+    ridge, price = np.unravel_index(image.argmax(), image.shape)
+    if not separate:
+        assert [0.5, 4.0][price] == tuned.best_params_["C"] or image.min() == image.max()
+        assert right.get_yticklabels()[ridge].get_text() in ("0.01", "0.1")

@@ -165,3 +165,39 @@ def test_one_class_and_other_estimators_are_refused():
         FBTWSVMCV().fit(X[:5], np.zeros(5))
     with pytest.raises(TypeError, match="use GridSearchCV"):
         FBTWSVMCV(SVC()).fit(X, y)
+
+
+def test_folds_are_of_the_rows_as_they_were_given():
+    """Also where only a sample of the rows is searched on."""
+    train, test = np.arange(0, 300), np.arange(300, 500)
+    search = FBTWSVMCV(FBTWSVM(), gamma=[0.1], C=[1.0], reg=[0.01], membership=None, sample=250, random_state=0)
+    splits = search.set_params(cv=[(train, test)])._splits(X, y, np.arange(0, 500, 2))
+    assert (splits[0][0] == np.arange(150)).all()
+    assert (splits[0][1] == np.arange(150, 250)).all()
+    assert search.fit(X, y).n_splits_ == 1
+
+
+def test_folds_that_overlap_and_values_given_twice():
+    model = FBTWSVM(**SHARP, feature_map="fourier", n_components=40, gamma=0.05)
+    half = np.arange(250)
+    search = FBTWSVMCV(model, gamma=None, C=[1.0, 1.0, 4], reg=[0.01, 0.01], membership=None, cv=[(half, half)])
+    found = search.fit(X, y)
+    assert [p["C"] for p in found.cv_results_["params"]] == [1.0, 4.0]
+    fitted = clone(model).set_params(C=1.0, reg=0.01).fit(X[half], y[half])
+    assert found.cv_results_["mean_test_score"][0] == pytest.approx(fitted.score(X[half], y[half]), abs=1e-6)
+
+
+def test_classes_without_weight_do_not_count():
+    weights = np.where(y == 3, 0.0, 1.0)
+    search = FBTWSVMCV(gamma=[0.1], C=[1.0], reg=[0.01], membership=None).fit(X, y, weights)
+    assert 3 not in search.classes_
+    assert search.classes_.tolist() == search.best_estimator_.classes_.tolist()
+
+
+def test_a_search_that_fails_leaves_the_last_one():
+    search = FBTWSVMCV(gamma=[0.1], C=[1.0], reg=[0.01], membership=None).fit(X[:100], y[:100])
+    before = search.best_estimator_
+    with pytest.raises(ValueError, match="gamma cannot be searched"):
+        search.set_params(estimator=FBTWSVM(kernel="linear")).fit(X[:, :3], y)
+    assert search.best_estimator_ is before
+    assert search.n_features_in_ == 64

@@ -25,16 +25,20 @@ from benchmarks.data import progress, table
 FUNCTIONS = (
     ("fbtwsvm.rows.arrange", "sort and check rows"),
     ("fbtwsvm.maps.Mapping.fit", "map"),
-    ("fbtwsvm.machine.learn", "learn, the rest of it"),
+    ("fbtwsvm.machine.learn_path", "learn, the rest of it"),
     ("fbtwsvm.moments.class_means", "class means"),
     ("fbtwsvm.membership.distances_to_means", "distances to means"),
-    ("fbtwsvm.planes.solve_features", "planes on features, the rest"),
-    ("fbtwsvm.kernel_form.solve_kernel", "planes on the kernel"),
+    ("fbtwsvm.planes.solve_path", "planes in the dual, the rest"),
+    ("fbtwsvm.newton.solve_newton", "planes by Newton's method"),
+    ("fbtwsvm.kernel_form.solve_kernel_path", "planes on the kernel, the rest"),
+    ("fbtwsvm.kernels.solve_kernel_blocks", "coordinate descent on the kernel, with left-out values"),
     ("fbtwsvm.moments.gram_matrix", "Gram matrices"),
+    ("fbtwsvm.moments.Whitener.rows", "whitening"),
+    ("fbtwsvm.moments.LowRankWhitener.rows", "whitening, few rows a class"),
     ("fbtwsvm.planes._plane_values", "plane values of all rows"),
     ("fbtwsvm.kernels.solve_row_blocks", "coordinate descent"),
     ("fbtwsvm.kernels.select_violators", "certificates"),
-    ("fbtwsvm.kernels.left_out_blocks", "left-out values"),
+    ("fbtwsvm.planes._NearPlanes._leave_out", "left-out values"),
 )
 COLUMNS = ("case", "label", "calls", "seconds", "own_s", "share", "gap", "peak_bytes")
 

@@ -124,7 +124,8 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         whether it was classified wrongly before it was learned; on drift all that is known fades to a tenth of its
         weight.
     n_jobs : int or None, default=None
-        Threads over classes; the model is the same for every value.
+        Threads of a fit; the model is the same for every value.  None is as many as BLAS may use here, and one on a
+        stream.
     random_state : int, RandomState or None, default=None
         Seed of landmarks, frequencies and subsamples.  Data with at most 2,000 distinct rows (of at most 10,000) needs
         none: equal rows are merged, and nothing is chosen at random unless the map asks for it.
@@ -144,7 +145,7 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         How many of them each class has.
     memberships_ : ndarray of shape (n_samples, n_classes)
         Membership of each training row against each other class; zero for rows of weight zero.  The column of the row's
-        own class is not used.
+        own class is not used.  Not there after a fit on chunks, or on rows that were mapped tile by tile.
     kept_ : int
         Rows that a stream keeps, when its planes last settled (`memory_report` shows them).  On a stream `n_support_`
         counts support rows among these, and there is no `support_` or `memberships_`.
@@ -277,8 +278,9 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows at once; a call that fails leaves the model as it was.
 
-        Up to 64 MiB of training rows are kept, so that `partial_fit` can go on from here.  Rows whose mapped form would
-        take more than 2 GiB, and chunks, are mapped tile by tile, several times over, and never held all at once.
+        Up to 64 MiB of training rows are kept, so that `partial_fit` can go on from here.  Chunks, and dense rows of
+        which `n_components` features would take more than 2 GiB, are mapped tile by tile, several times over, and the
+        mapped rows are never held all at once; gaps below 1e-4 are then out of reach.
 
         Parameters
         ----------
@@ -286,7 +288,7 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
             Training rows.  float32 stays float32 (but the exact kernel of small data works in float64), everything else
             becomes float64.  A memory map (`np.memmap`) of floats is read in place.  Without `y`: something that
             yields (X, y) chunks anew each time it is iterated over, such as a list; they are written to a temporary
-            file once, which is gone after the call.
+            file once, in the precision of the first, and that is gone after the call.
         y : array-like of shape (n_samples,), or None for chunks
             Labels of one kind (strings, numbers, booleans), two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -490,7 +492,7 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"{open_planes} of {solution.gaps.size - len(solution.gaps)} planes stopped above tol={self.tol:g} "
                 f"(largest duality gap {solution.gaps.max():.2g}). Raise max_iter (now {self.max_iter}) or tol; "
-                "float32 input cannot go below about 1e-6.",
+                "float32 input cannot go below about 1e-6, rows that are mapped tile by tile not below 1e-4.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

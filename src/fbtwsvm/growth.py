@@ -57,7 +57,7 @@ def _right(
     mapping, data = Mapping.fit(transformer, sample, y, kernel, settings.n_jobs)
     nobody = np.zeros(sample.n, dtype=bool)
     machine = learn(settings, data, sample.starts, sample.weights, nobody, exact=False)
-    winners = machine.decision.winners(mapping.rows(X, n_jobs=settings.n_jobs), machine.solution.planes)
+    winners = machine.decision.winners(mapping.rows(X, threads=(settings.n_jobs,)), machine.solution.planes)
     return np.asarray(winners == labels)
 
 

@@ -48,7 +48,7 @@ def learn_larger(settings: Settings, mapping: Mapping, rows: TrainingRows, judge
         judged=judged,
         tol=settings.tol,
         max_iter=settings.max_iter,
-        n_jobs=settings.n_jobs,
+        n_jobs=settings.n_jobs if mapping.threaded else 1,
         say=settings.say,
     )
     means, grams = _moments(mapped, problem)

@@ -21,6 +21,7 @@ MANY_ROWS = 8192  # rows of the largest class from which on a sample comes first
 _SAMPLED = 16  # one row in so many makes the sample
 _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 1024, 16384  # of a class
 _PIECE = 32768  # rows whose Gram matrix one thread forms
+_SHARPEST = 1e-4  # gap that the rounded hinge of Newton's method can still reach
 _CROWDED = 64  # pushing rows, in units of columns, from which on Newton's method is the faster
 
 
@@ -31,7 +32,7 @@ def solve_many_rows(rows: Array, means: Array, problem: Problem, grams: Sequence
     start = Start(factors.__getitem__, means, todo, np.zeros(todo.shape))
     bulk = Bulk(lambda index: rows[index], lambda index, _: problem.box[index])
     first, pushing = first_planes(bulk, problem, start, seed)
-    crowded = todo & (pushing > _CROWDED * rows.shape[1])
+    crowded = todo & (pushing > _CROWDED * rows.shape[1]) & (problem.tol >= _SHARPEST)
     solution = solve_features(rows, problem, replace(start, todo=todo & ~crowded, planes=first))
     solve_newton(bulk, problem, grams, crowded, first, solution, solution.alpha)
     return solution

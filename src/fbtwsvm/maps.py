@@ -176,11 +176,8 @@ class Mapping:
         transformer = mapping.transformer
         if mapping.exact:  # in float32 the matrix would not be positive definite, nor its large coefficients exact
             mapping.dtype = np.dtype(np.float64)
-        mapped = None if known is None else known(mapping)
-        if mapped is not None:
-            mapped = mapped[rows.index]
-        else:
-            mapped = mapping.rows(rows.X, rows.index, n_jobs if isinstance(transformer, FeatureMap) else 1)
+        there = None if known is None else known(mapping)
+        mapped = mapping.rows(rows.X, rows.index, threads=(n_jobs,)) if there is None else there[rows.index]
         if not (isinstance(transformer, _NORMALISED) and is_normalised(getattr(transformer, "kernel", kernel))):
             plain = mapped[:, :-1]
             squares = np.diag(plain) if mapping.exact else np.einsum("ij,ij->i", plain, plain)
@@ -248,8 +245,16 @@ class Mapping:
             marked[rows.source[indices] if _goes_in_whole(self.transformer, rows) else indices] = True
         return marked
 
-    def rows(self, X: Any, index: Array | None = None, n_jobs: int | None = 1) -> Array:
-        """Map the rows (those of `index`, in its order) tile by tile and append the bias column."""
+    @property
+    def threaded(self) -> bool:
+        """Whether rows may be mapped in several threads: code that is not ours may not expect that."""
+        return isinstance(self.transformer, FeatureMap) and not callable(self.transformer.kernel)
+
+    def rows(self, X: Any, index: Array | None = None, *, threads: tuple[int | None] | None = None) -> Array:
+        """Map the rows (those of `index`, in its order) tile by tile and append the bias column.
+
+        `threads` holds an n_jobs for tiles in threads; None leaves all threads to BLAS.
+        """
         n = X.shape[0] if index is None else len(index)
 
         def mapped(part: slice) -> Array:
@@ -263,7 +268,12 @@ class Mapping:
             np.multiply(tile, self.dtype.type(self.scale), out=out[part, :-1])
             out[part, -1] = 1.0
 
-        each(put, [slice(start, min(start + _TILE, n)) for start in range(0, max(n, 1), _TILE)], n_jobs)
+        parts = [slice(start, min(start + _TILE, n)) for start in range(0, max(n, 1), _TILE)]
+        if threads is None or not self.threaded:
+            for part in parts:
+                put(part)
+        else:
+            each(put, parts, threads[0])
         return out
 
     def _transform(self, X: Any) -> Array:

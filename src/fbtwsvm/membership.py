@@ -129,5 +129,5 @@ class Ranges:
             noisy = own[:, None] >= distances[mine]
             closeness = 1.0 - np.sqrt(np.minimum(own / farthest, 1.0))
             part = np.where(noisy, self.mu, 1.0 - self.mu) * closeness[:, None]
-            share[mine] = _rescaled(part, low, high, self.kind)
+            share[mine] = np.clip(_rescaled(part, low, high, self.kind), 0.0, 1.0)
         return share

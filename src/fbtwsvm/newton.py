@@ -230,6 +230,8 @@ class _Side:
         problem, plane, a = self.problem, self.planes[place], self.planes[place].near
         for k in (a, b):
             index = np.flatnonzero(problem.judged[problem.block(k)]) + problem.starts[k]
+            if not len(index):
+                continue
             rows = self.bulk.rows(index).astype(np.float64)
             zeta = solve_triangular(plane.factor, rows.T, lower=True, check_finite=False)
             leverage = np.einsum("ij,ij->j", zeta, zeta)

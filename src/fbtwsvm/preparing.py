@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .features import FourierFeatures, NystroemFeatures
+from .features import ExactKernel, FourierFeatures, NystroemFeatures
 from .growth import grow
 from .kernels import Array
 from .ladder import climb
@@ -115,7 +116,10 @@ def prepare_larger(model: Any, X: Any, y: Array, weights: Array) -> tuple[Prepar
     gamma = choose_gamma(model, rows, settings, seed)
     n_components = _grown(model, rows, settings, gamma, seed) if model.n_components == "auto" else model.n_components
     transformer = choose_map(model.kernel, model.feature_map, n_components, gamma, rows, seed)
-    count = min(len(order), max(_MAP_SAMPLE, 2 * getattr(transformer, "n_components", 0)))
+    if isinstance(transformer, ExactKernel):
+        raise ValueError("feature_map='exact' needs all rows in memory: give them as one array, or use 'nystroem'.")
+    features = getattr(transformer, "n_components", None)
+    count = min(len(order), max(_MAP_SAMPLE, 2 * int(features) if isinstance(features, Integral) else 0))
     some = np.sort(np.random.default_rng(seed).choice(present, count, replace=False))
     sample = arrange(X[some], labels[some], weights[some], len(classes), merge=False)
     mapping, _ = Mapping.fit(transformer, sample, y[some], model.kernel, model.n_jobs)

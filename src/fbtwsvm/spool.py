@@ -60,7 +60,12 @@ class Spool:
         n_columns = 0
         try:
             for X, y in chunks:
+                if not len(y):
+                    continue
                 rows, own = check(X, y)
+                if labels and own.dtype.kind != labels[0].dtype.kind:
+                    kinds = f"{labels[0].dtype} in the first chunk, {own.dtype} in a later one"
+                    raise ValueError(f"Labels must be of one kind in all chunks, got {kinds}.")
                 self.dtype = self.dtype if labels else rows.dtype
                 n_columns = rows.shape[1]
                 np.ascontiguousarray(rows, dtype=self.dtype).tofile(self._file)

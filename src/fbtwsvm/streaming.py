@@ -19,6 +19,7 @@ from .kernels import Array
 from .ladder import finest
 from .learner import HALF_LIVES, Committee, Learner
 from .maps import Mapping, stream_map
+from .preparing import choose_gamma, settings_of
 from .reporting import MemoryReport, report
 from .rows import arrange
 from .state import Policy
@@ -300,14 +301,14 @@ class StreamingMixin(WarmUpMixin):
         """End the warm-up: fix gamma, map and scale, and learn the rows collected."""
         classes, labels = np.unique(given.y, return_inverse=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        settings = replace(self._settings(len(classes)), say=quiet)
+        settings = replace(settings_of(self, len(classes)), say=quiet)
         weights = self._class_weighted(given)
         rows = arrange(given.X, labels, weights, len(classes), merge=False)
         count = _STREAM_COMPONENTS if self.n_components == "auto" else int(self.n_components)
         landmarks = np.zeros(len(given.y), dtype=bool)
         if mapping is None:
             if self._history is None:  # otherwise the width is that of the fit
-                self.gamma_ = self._choose_gamma(rows, settings, seed, quick=True)
+                self.gamma_ = choose_gamma(self, rows, settings, seed, quick=True)
                 if self.gamma_ is not None and self.gamma == "auto":
                     self.gamma_ = finest(given.X, self.kernel, self.gamma_, count, seed)
             transformer = stream_map(self.kernel, self.feature_map, count, self.gamma_, rows, seed)

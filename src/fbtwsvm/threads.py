@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from threading import Lock
 from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
@@ -23,10 +24,32 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _OneBlasThread:
+    """One BLAS thread as long as anyone asks for it: the first who comes sets the limit, the last who goes lifts it."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
 def one_blas_thread() -> AbstractContextManager[Any]:
     """Return a context with one BLAS thread."""
-    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limit
+    return _ONE_BLAS_THREAD
 
 
 def few_threads(n_columns: int) -> AbstractContextManager[Any]:
@@ -38,7 +61,8 @@ def thread_count(n_jobs: int | None) -> int:
     """How many threads `n_jobs` stands for: None is as many as BLAS may use here, so that limits on it count."""
     if n_jobs is not None:
         return int(effective_n_jobs(n_jobs))
-    return max((library.num_threads or 1 for library in _controller().lib_controllers), default=1)
+    blas = [library.num_threads or 1 for library in _controller().lib_controllers if library.user_api == "blas"]
+    return max(blas, default=1)
 
 
 def stream(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | None) -> Iterator[Out]:

@@ -165,7 +165,7 @@ class Trials:
             found = replace(found, judged=nobody, settings=replace(settings, decision=rule))
         shared = self._shared
         if shared is None:
-            held_out = found.mapping.rows(self.X[test], n_jobs=model.n_jobs)
+            held_out = found.mapping.rows(self.X[test], threads=(model.n_jobs,))
         else:
             held_out = shared.rows[test]
             held_out[:, :-1] *= held_out.dtype.type(found.mapping.scale)
@@ -176,7 +176,7 @@ class Trials:
         if not (fitted.transformer is None or isinstance(fitted.transformer, FourierFeatures)):
             self._shared = None
         elif self._shared is None or not self._shared.mapping.same_as(fitted):
-            rows = fitted.rows(self.X, n_jobs=self.estimator.n_jobs)
+            rows = fitted.rows(self.X, threads=(self.estimator.n_jobs,))
             self._shared = _Shared(copy(fitted), rows, self._class_grams(rows, np.arange(len(self.y))))
         return self._shared
 
@@ -193,7 +193,8 @@ class Trials:
         rows = found.rows
         if found.mapping.exact:
             return None
-        if self._shared is None or len(train) + len(test) != len(self.y):
+        parts = np.sort(np.concatenate([train, test]))
+        if self._shared is None or not np.array_equal(parts, np.arange(len(self.y))):
             return [gram_matrix(found.data[a:b], rows.weights[a:b]) for a, b in pairwise(rows.starts.tolist())]
         held = self._class_grams(self._shared.rows, test)
         scale = np.full(found.data.shape[1], found.mapping.scale)
@@ -229,7 +230,8 @@ class Trials:
                     solved[*key, price] = machine
                 for trial in trials:
                     if self._key(trial.params) == key:
-                        yield trial, solved.pop((*key, trial.params.get("C")))
+                        yield trial, solved[*key, trial.params.get("C")]
+                solved.clear()
             else:
                 solved.update({(*key, price): machine for price, machine in zip(prices, machines, strict=True)})
         if self.separate:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from itertools import product
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -25,6 +26,7 @@ from .trials import Trial, Trials
 
 _COUNT = Interval(Integral, 1, None, closed="left")
 _LISTS = ["array-like", _COUNT, None]
+_FROM_EACH_CLASS = 10  # rows of every class that a sample has, if the class has them
 
 
 class FBTWSVMCV(ClassifierMixin, BaseEstimator):
@@ -38,7 +40,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : FBTWSVM or None, default=None
-        What is not searched for is as it is there; None is ``FBTWSVM(random_state=random_state)``.
+        What is not searched for is as it is there, but that n_components="auto" grows in the last fit only; None is
+        ``FBTWSVM(random_state=random_state)``.
     gamma : int, sequence of float or None, default=5
         Values to try.  A number is so many, each twice the one before, around what gamma="auto" finds on the rows of
         the search.  None leaves the estimator's own, as for all parameters below.
@@ -61,7 +64,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
     n_iter : int, default=60
         Candidates of "tpe".
     cv : int, splitter or iterable, default=3
-        Folds, as everywhere in scikit-learn.
+        Folds, as everywhere in scikit-learn; of the rows given, not of the sample.
     scoring : str, callable or None, default=None
         What is to be large; None is accuracy, for which planes are compared by their plain values where the estimator's
         decision is "calibrated" (the offsets of that rule would cost more than the planes); any other score is that of
@@ -185,33 +188,40 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows in training; scores count all rows alike.
+            Weights of the rows in training; scores count all rows of weight above zero alike.
 
         Returns
         -------
         FBTWSVMCV
             The search itself.
         """
+        fresh = copy(self)
+        fresh._search(X, y, sample_weight)
+        self.__dict__ = fresh.__dict__
+        return self
+
+    def _search(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Check what `fit` was given, search and fit the best."""
         self._validate_params()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise ValueError(f"A search needs two classes or more; this data has one class: {classes[0]!r}.")
-        if self.separate and len(classes) != 2:
-            raise ValueError(f"separate=True is for two classes, got {len(classes)}: use separate=False.")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         estimator = FBTWSVM(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
         if not isinstance(estimator, FBTWSVM):
             raise TypeError(f"estimator must be an FBTWSVM, got {type(estimator).__name__}: use GridSearchCV.")
+        classes = np.unique(y[weights > 0])
+        if len(classes) < 2:
+            raise ValueError(f"A search needs two classes or more; this data has one class: {classes.tolist()}.")
+        if self.separate and len(classes) != 2:
+            raise ValueError(f"separate=True is for two classes, got {len(classes)}: use separate=False.")
         begin = time.perf_counter()
-        some = self._some_rows(y)
+        some = self._some_rows(y, weights)
         trials = Trials(
             estimator,
             X[some],
             y[some],
             weights[some],
-            list(check_cv(self.cv, y[some], classifier=True).split(X[some], y[some])),
+            self._splits(X, y, some),
             None if self.scoring is None else check_scoring(estimator, self.scoring),
             early_stop=bool(self.early_stop) and self.scoring is None,
             separate=self.separate,
@@ -234,54 +244,68 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             self.refit_time_ = time.perf_counter() - begin
             if hasattr(self, "feature_names_in_"):
                 self.best_estimator_.feature_names_in_ = self.feature_names_in_
-        return self
 
-    def _some_rows(self, y: Array) -> Array:
-        """Rows to search on: all, or a sample that has two rows of every class that has two."""
-        if self.sample is None or len(y) <= self.sample:
-            return np.arange(len(y))
+    def _splits(self, X: Any, y: Array, some: Array) -> list[tuple[Array, Array]]:
+        """Split all rows, then keep those that are searched on: a splitter may know rows by their place."""
+        found = []
+        for train, test in check_cv(self.cv, y, classifier=True).split(X, y):
+            parts = []
+            for part in (train, test):
+                rows = np.arange(len(y))[part]
+                place = np.searchsorted(some, rows)
+                known = (place < len(some)) & (some[np.minimum(place, len(some) - 1)] == rows)
+                parts.append(place[known])
+            if not len(parts[0]) or not len(parts[1]):
+                raise ValueError(
+                    "A fold has no rows among those that are searched on: raise sample, or set it to None."
+                )
+            found.append((parts[0], parts[1]))
+        return found
+
+    def _some_rows(self, y: Array, weights: Array) -> Array:
+        """Rows to search on: all that have weight, or a sample of them, that of small classes first."""
+        present = np.flatnonzero(weights > 0)
+        if self.sample is None or len(present) <= self.sample:
+            return present
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        shuffled = random.permutation(len(y))
+        shuffled = random.permutation(present)
         rank = np.empty(len(y), dtype=np.int64)  # place of a row among those of its class
-        for label in np.unique(y):
+        for label in np.unique(y[present]):
             own = shuffled[y[shuffled] == label]
             rank[own] = np.arange(len(own))
-        first = shuffled[np.argsort(rank[shuffled] >= max(2, self._folds()), kind="stable")]
+        first = shuffled[np.argsort(rank[shuffled] >= _FROM_EACH_CLASS, kind="stable")]
         return np.sort(first[: self.sample])
-
-    def _folds(self) -> int:
-        return int(self.cv) if isinstance(self.cv, Integral) else 5
 
     def _grid(self, estimator: FBTWSVM, trials: Trials) -> dict[str, list[Any]]:
         """Return the values to try of every parameter that is searched for."""
         grid: dict[str, list[Any]] = {}
-        uses_gamma = estimator.kernel in USES_GAMMA and isinstance(estimator.feature_map, str)
-        if self.gamma is not None and uses_gamma:
-            grid["gamma"] = self._around(self.gamma, lambda: trials.usual_gamma(), 2.0)
-        for name in ("n_components", "mu", "membership"):
-            values = getattr(self, name)
-            if values is not None and not (name == "n_components" and not isinstance(estimator.feature_map, str)):
-                grid[name] = [values] if isinstance(values, Integral) else list(values)
+        own_map = not isinstance(estimator.feature_map, str)
+        if self.gamma is not None:
+            if estimator.kernel in USES_GAMMA and not own_map:
+                grid["gamma"] = _several(self.gamma, lambda count: _around(trials.usual_gamma(), count, 2.0))
+            elif not isinstance(self.gamma, Integral):
+                raise ValueError(
+                    "gamma cannot be searched for: the estimator's kernel or map has none. Use gamma=None."
+                )
+        if self.n_components is not None:
+            if own_map:
+                raise ValueError("n_components cannot be searched for with a transformer of your own.")
+            grid["n_components"] = _several(self.n_components, lambda count: [count])
+        if self.mu is not None:
+            grid["mu"] = [float(value) for value in self.mu]
+        if self.membership is not None:
+            grid["membership"] = list(self.membership)
         if self.C is not None:
-            values = self.C
-            few = [0.25 * 4.0**k for k in range(values)] if isinstance(values, int) else None
-            grid["C"] = list(values) if few is None else few  # type: ignore[arg-type]
+            grid["C"] = _several(self.C, lambda count: [0.25 * 4.0**k for k in range(count)])
         if self.reg is not None:
-            grid["reg"] = self._around(self.reg, lambda: 0.01, np.sqrt(10.0))
+            grid["reg"] = _several(self.reg, lambda count: _around(0.01, count, np.sqrt(10.0)))
         for name, values in grid.items():
             if not values:
                 raise ValueError(f"{name} must not be empty: give the values to try, or None for the estimator's own.")
             for value in values:
                 self._check_value(estimator, name, value)
+            grid[name] = list(dict.fromkeys(float(v) if name in ("gamma", "C", "reg") else v for v in values))
         return grid
-
-    @staticmethod
-    def _around(values: Any, centre: Any, factor: float) -> list[float]:
-        """Return the values themselves, or so many around a centre."""
-        if not isinstance(values, Integral):
-            return [float(value) for value in values]
-        middle = float(centre())
-        return [middle * float(factor) ** (k - (int(values) - 1) // 2) for k in range(int(values))]
 
     @staticmethod
     def _check_value(estimator: FBTWSVM, name: str, value: Any) -> None:
@@ -291,7 +315,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         clone(estimator).set_params(**{name: value})._validate_params()
 
     def _best(self) -> FBTWSVM:
-        check_is_fitted(self)
+        check_is_fitted(self, "cv_results_")
         if not self.refit:
             raise AttributeError("This search did not fit the best model (refit=False): use best_params_.")
         best: FBTWSVM = self.best_estimator_
@@ -350,6 +374,16 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def _several(values: Any, few: Callable[[int], list[Any]]) -> list[Any]:
+    """Return the values themselves, or so many as a number says."""
+    return few(int(values)) if isinstance(values, Integral) else list(values)
+
+
+def _around(middle: float, count: int, factor: float) -> list[float]:
+    """Return so many values, each a factor above the one before, around the middle."""
+    return [middle * float(factor) ** (k - (count - 1) // 2) for k in range(count)]
+
+
 def _search_grid(trials: Trials, grid: dict[str, list[Any]], *, verbose: bool) -> None:
     """Try all maps with all values of C and reg, then the other values of mu and membership with the best map."""
     maps: list[str] = [name for name in ("gamma", "n_components") if name in grid]
@@ -401,7 +435,7 @@ def _suggest(asked: Any, name: str, values: list[Any]) -> Any:
     """Ask for a value: a number between the least and the largest, or one of several words."""
     if isinstance(values[0], str) or len(set(values)) == 1:
         return asked.suggest_categorical(name, values)
-    if isinstance(values[0], Integral):
+    if name == "n_components":
         return asked.suggest_int(name, min(values), max(values), log=True)
     low = min(values)
     return asked.suggest_float(name, low, max(values), log=low > 0 and name != "mu")

@@ -28,7 +28,7 @@ HELP = {
     "statistics": "Stream: which rows stay in the sums: all, or kept (as in the paper).",
     "warm_up": "Stream: first rows, which fix columns, scale and map: auto (500), or a number.",
     "drift_detector": "Stream: hoeffding lets the model fade when its error rate rises; none.",
-    "n_jobs": "Threads over classes: none (one), a number, or -1 for all; the model is the same.",
+    "n_jobs": "Threads of a fit: none (as BLAS has them), a number, or -1 for all; the model is the same.",
     "random_state": "Seed: a whole number.",
     "verbose": "1 prints what a batch is doing.",
 }
