@@ -76,7 +76,7 @@ def learn_path(
         distances = _distances_from_kernel(data, weights, starts)
     else:
         means = class_means(data, weights, starts)
-        distances = distances_to_means(data, means)
+        distances = distances_to_means(data, means, threads=(settings.n_jobs,))
     share = _all_memberships(distances, starts, settings)
     problem = Problem(
         starts=starts,

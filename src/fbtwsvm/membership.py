@@ -15,23 +15,36 @@ from __future__ import annotations
 import numpy as np
 
 from .kernels import Array
+from .threads import each
 
+_TILE = 1024  # rows looked at in one go
 _DELTA = 1e-10  # keeps R away from zero
 _SMALLEST = float(np.finfo(np.float64).eps)  # the lower end of the published code's (0, 1]
 
 
-def distances_to_means(rows: Array, means: Array) -> Array:
-    """Squared distances of rows to the class means; the bias column cancels."""
+def distances_to_means(rows: Array, means: Array, *, threads: tuple[int | None] | None = None) -> Array:
+    """Squared distances of rows to the class means; the bias column cancels.
+
+    `threads` holds an n_jobs for tiles in threads; None is a plain loop.
+    """
     centre = means.mean(axis=0)
     shifted = (means - centre).astype(rows.dtype)
-    squared_norms = np.empty(len(rows))
-    products = np.empty((len(rows), len(means)))
-    for first in range(0, len(rows), 4096):
-        tile = rows[first : first + 4096] - centre.astype(rows.dtype)
-        squared_norms[first : first + 4096] = np.einsum("ij,ij->i", tile, tile)
-        products[first : first + 4096] = tile @ shifted.T
     mean_norms = np.einsum("ij,ij->i", means - centre, means - centre)
-    return clean(squared_norms[:, None] - 2.0 * products + mean_norms, squared_norms[:, None] + mean_norms, rows.dtype)
+    distances = np.empty((len(rows), len(means)))
+
+    def look(part: slice) -> None:
+        tile = rows[part] - centre.astype(rows.dtype)
+        norms = np.einsum("ij,ij->i", tile, tile)[:, None].astype(np.float64)
+        products = (tile @ shifted.T).astype(np.float64)
+        distances[part] = clean(norms - 2.0 * products + mean_norms, norms + mean_norms, rows.dtype)
+
+    parts = [slice(first, first + _TILE) for first in range(0, len(rows), _TILE)]
+    if threads is None:
+        for part in parts:
+            look(part)
+    else:
+        each(look, parts, threads[0])
+    return distances
 
 
 def clean(distances: Array, sizes: Array, dtype: np.dtype) -> Array:
