@@ -358,15 +358,15 @@ def test_own_seconds_leave_out_those_of_others(monkeypatch):
 
 
 def test_functions_are_wrapped_wherever_they_were_imported_and_put_back():
-    from fbtwsvm import classifier, maps, rows
+    from fbtwsvm import maps, preparing, rows
 
     before = rows.arrange, maps.Mapping.fit
-    assert classifier.arrange is before[0]
+    assert preparing.arrange is before[0]
     X, y = tiny_race()
     with profile.clocked([("fbtwsvm.rows.arrange", "arrange"), ("fbtwsvm.maps.Mapping.fit", "map")]) as clock:
         FBTWSVM(feature_map="fourier", n_components=20, gamma=0.1).fit(X, y)
     assert clock.calls == {"arrange": 1, "map": 1}
-    assert (classifier.arrange, maps.Mapping.fit) == before
+    assert (preparing.arrange, maps.Mapping.fit) == before
 
 
 def test_a_name_that_does_not_exist_is_an_error():

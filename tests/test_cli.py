@@ -140,7 +140,7 @@ def test_merge_models_of_two_parts(data, tmp_path):
     called("train", data / "train.csv", "-t", "kind", "--drop", "id", "-o", first, "--chunk", 100, *fourier)
     called("train", data / "more.csv", "--like", first, "-o", second)
     assert fbtwsvm_json("merge", first, second, "-o", both)["rows"] == 1250
-    assert fbtwsvm_json("evaluate", both, data / "test.csv")["accuracy"] > 0.8
+    assert fbtwsvm_json("evaluate", both, data / "test.csv")["accuracy"] > 0.7
     called("train", data / "more.csv", "-t", "kind", "--drop", "id", "-o", second, "--chunk", 100, *fourier)
     assert "--like" in called("merge", first, second, "-o", both, status=1)
 
@@ -151,7 +151,7 @@ def test_merge_with_the_default_map(data, tmp_path):
     called("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", first, "--chunk", 100, *QUICK)
     called("train", data / "more.csv", "--like", first, "-o", second)
     assert fbtwsvm_json("merge", first, second, "-o", both)["rows"] == 1250
-    assert fbtwsvm_json("evaluate", both, data / "test.csv")["accuracy"] > 0.8
+    assert fbtwsvm_json("evaluate", both, data / "test.csv")["accuracy"] > 0.7
     assert fbtwsvm_json("unlearn", both, data / "more.csv")["rows"] == 1000
     called("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", first, "--gamma", "scale")
     assert "train it with --chunk" in called("train", data / "more.csv", "--like", first, "-o", second, status=1)
@@ -355,7 +355,7 @@ def test_tune_chooses_and_learns_the_best(data, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
     best = package.load(model).estimator
     assert (best.gamma, best.C, best.reg) == (0.1, 2.0, found["best"]["reg"])
-    assert fbtwsvm_json("evaluate", model, data / "test.csv")["accuracy"] > 0.8
+    assert fbtwsvm_json("evaluate", model, data / "test.csv")["accuracy"] > 0.7
     shown = called("tune", data / "train.csv", *given, "--gamma", 0.1, "--search", "tpe", "--trials", 3)
     assert "3 candidates" in shown
     assert "as options: --membership" in shown or "--C" in shown

@@ -164,7 +164,7 @@ def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps
     return sweep
 
 
-LEFT_OUT_SWEEPS = np.int64(5)  # of a solve without one of the rows
+LEFT_OUT_SWEEPS = np.int64(20)  # of a solve without one of the rows
 SMALL_BLOCK = 512  # up to so many pushed rows, those rows leave by solving again without them
 _SLACK = 1e-9  # how far from its bounds a dual is free, relative to its box
 

@@ -32,6 +32,8 @@ def figure_of_search(tuned: FBTWSVMCV) -> Figure:
 def search(tuned: FBTWSVMCV, *, axes: Sequence[Axes] | None = None) -> list[Axes]:
     """Show what a search found: the score along gamma, and over C and reg at the best of the other parameters.
 
+    Where gamma was not searched for, the score is shown along C.
+
     Parameters
     ----------
     tuned : fitted FBTWSVMCV
@@ -64,11 +66,13 @@ def search(tuned: FBTWSVMCV, *, axes: Sequence[Axes] | None = None) -> list[Axes
         axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")[1]
     left, right = axes
     params, scores = results["params"], np.asarray(results["mean_test_score"])
-    gammas = np.array([values.get("gamma", np.nan) for values in params], dtype=float)
+    along = "gamma" if "gamma" in params[0] else "C"
+    # Of a pair, one value for each plane, the first is shown.
+    places = np.array([float(np.ravel(values.get(along, 1.0))[0]) for values in params])
     stopped = results["stopped"]
     for marked, colour, label in ((stopped, "0.75", "stopped early"), (~stopped, "tab:blue", "tried in all folds")):
-        left.scatter(gammas[marked], scores[marked], s=16, color=colour, label=label)
-    left.set(xscale="log", xlabel="gamma", ylabel="mean score of the folds")
+        left.scatter(places[marked], scores[marked], s=16, color=colour, label=label)
+    left.set(xscale="log", xlabel=along, ylabel="mean score of the folds")
     left.legend(loc="lower left", fontsize="small")
     best = tuned.best_params_
     others = [name for name in best if name not in ("C", "reg")]
