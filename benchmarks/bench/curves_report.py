@@ -16,7 +16,7 @@ def rungs(rows, seeds, limit):
     """Return {n_components: rows of all seeds} of one method; a rung that is not whole, or over the limit, is out."""
     found = {}
     for row in rows:
-        if row["status"] == "ok":
+        if row["status"] == "ok" and row["seed"] < seeds:  # a resumed run may have been over more seeds
             found.setdefault(row["n_components"], []).append(row)
     whole = {count: sorted(own, key=lambda row: row["seed"]) for count, own in sorted(found.items())}
     return {
