@@ -213,16 +213,24 @@ def left_out_near(q, cross, leverage, values, box, alpha, ridge, noise, out):
     for k in range(n_free):
         system[k, k] += ridge * largest + noise
     _factor(system, 0.5 * (ridge * largest + noise))
-    seen = np.empty(n_free)
-    for i in range(values.shape[0]):
-        projected = leverage[i]
-        for k in range(n_free):
-            total = np.float64(cross[free[k], i])
-            for m in range(k):
-                total -= system[k, m] * seen[m]
-            seen[k] = total / system[k, k]
-            projected -= seen[k] * seen[k]
-        out[i] = values[i] / max(1.0 - max(projected, 0.0), 1e-6)
+    n = values.shape[0]
+    seen = np.empty((n_free, n))  # rows of the near class lie side by side, so that all are projected at once
+    projected = np.empty(n)
+    for i in range(n):
+        projected[i] = leverage[i]
+    for k in range(n_free):
+        for i in range(n):
+            seen[k, i] = cross[free[k], i]
+        for m in range(k):
+            share = system[k, m]
+            for i in range(n):
+                seen[k, i] -= share * seen[m, i]
+        pivot = system[k, k]
+        for i in range(n):
+            seen[k, i] /= pivot
+            projected[i] -= seen[k, i] * seen[k, i]
+    for i in range(n):
+        out[i] = values[i] / max(1.0 - max(projected[i], 0.0), 1e-6)
 
 
 @compiled
