@@ -415,20 +415,24 @@ def _search_tpe(trials: Trials, grid: dict[str, list[Any]], count: int, seed: in
         import optuna
     except ImportError as error:
         raise ImportError('search="tpe" needs optuna: pip install "fbtwsvm[tune]"') from error
+    said = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
-    with _bar(count * len(trials.splits), verbose) as tell:
-        for _ in range(count):
-            asked = study.ask()
-            params: dict[str, Any] = {}
-            for name, values in grid.items():
-                if name in ("C", "reg") and trials.separate:
-                    params[name] = tuple(_suggest(asked, f"{name}_{k}", values) for k in (0, 1))
-                else:
-                    params[name] = _suggest(asked, name, values)
-            trial = Trial(params, np.full(len(trials.splits), np.nan))
-            trials.run([trial], tell)
-            study.tell(asked, float(np.nanmean(trial.scores)))
+    try:
+        study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+        with _bar(count * len(trials.splits), verbose) as tell:
+            for _ in range(count):
+                asked = study.ask()
+                params: dict[str, Any] = {}
+                for name, values in grid.items():
+                    if name in ("C", "reg") and trials.separate:
+                        params[name] = tuple(_suggest(asked, f"{name}_{k}", values) for k in (0, 1))
+                    else:
+                        params[name] = _suggest(asked, name, values)
+                trial = Trial(params, np.full(len(trials.splits), np.nan))
+                trials.run([trial], tell)
+                study.tell(asked, float(np.nanmean(trial.scores)))
+    finally:
+        optuna.logging.set_verbosity(said)
 
 
 def _suggest(asked: Any, name: str, values: list[Any]) -> Any:
