@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from . import kernels
+from . import hinge
 from .kernels import Array
 from .planes import Problem, Solution, factorise, values_of
 
@@ -141,7 +141,7 @@ class _Side:
         place, target, ahead = move
         plane = self.planes[place]
         matrix, way = self.ridged[plane.near], target - plane.u
-        length = kernels.hinge_search(
+        length = hinge.hinge_search(
             self.x[place],
             ahead,
             self.box[place],
@@ -160,10 +160,10 @@ class _Side:
         totals = np.zeros((len(pending), 2))
 
         def look(piece: slice) -> tuple[Array, Array, Array]:
-            hinge, duals, roots = kernels.smooth_hinge(self.x[pending, piece], self.box[pending, piece], widths)
+            losses, duals, roots = hinge.smooth_hinge(self.x[pending, piece], self.box[pending, piece], widths)
             moved = duals - self.alpha[pending, piece]
             self.alpha[pending, piece] = duals
-            needed = np.flatnonzero(kernels.any_column(moved) | kernels.any_column(roots))
+            needed = np.flatnonzero(hinge.any_column(moved) | hinge.any_column(roots))
             if 2 * len(needed) > piece.stop - piece.start:
                 needed = np.arange(piece.stop - piece.start)  # no need to pick
             pulls = np.zeros((len(pending), n_columns))
@@ -182,7 +182,7 @@ class _Side:
                 if parts:
                     zone_rows = np.concatenate(parts)
                     bent[k] = zone_rows.T @ zone_rows
-            return bent, pulls, np.column_stack([hinge, duals.sum(axis=1, dtype=np.float64)])
+            return bent, pulls, np.column_stack([losses, duals.sum(axis=1, dtype=np.float64)])
 
         for bent, pulls, sums in self.problem.stream(look, self._pieces()):
             curvature += bent
@@ -245,6 +245,6 @@ class _Side:
             else:
                 mine = index - self.first
                 x, box = self.x[place : place + 1, mine], self.box[place : place + 1, mine]
-                _, duals, roots = kernels.smooth_hinge(x, box, np.array([plane.width]))
+                _, duals, roots = hinge.smooth_hinge(x, box, np.array([plane.width]))
                 values += duals[0] * leverage / np.maximum(1.0 - roots[0] ** 2 * leverage, 1e-6)
                 solution.far[lines, a] = values
