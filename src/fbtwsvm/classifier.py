@@ -436,18 +436,17 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
             return X, y
 
         with closing(Spool(chunks_of(chunks), check)) as rows:
-            weights = np.ones(len(rows))
             if len(rows) <= _FEW_ROWS:
-                self._fit_rows(rows[:], rows.y, weights)
+                self._fit_rows(rows[:], rows.y, np.ones(len(rows)))
             else:
-                self._fit_larger(rows, rows.y, weights)
+                self._fit_larger(rows, rows.y, None)
             self._dtype = rows.dtype
         self._history = (
             "This model was fitted on chunks, which are not kept for going on from it. Give them all to partial_fit "
             "instead."
         )
 
-    def _fit_larger(self, X: Any, y: Array, weights: Array) -> None:
+    def _fit_larger(self, X: Any, y: Array, weights: Array | None) -> None:
         """Learn from rows that are mapped tile by tile."""
         found, seed = prepare_larger(self, X, y, weights)
         self.classes_, self.gamma_, self._mapping = found.classes, found.gamma, found.mapping

@@ -96,20 +96,26 @@ def prepare(
     return Prepared(classes, settings, gamma, rows, mapping, data, judged)
 
 
-def prepare_larger(model: Any, X: Any, y: Array, weights: Array) -> tuple[Prepared, int]:
+def prepare_larger(model: Any, X: Any, y: Array, weights: Array | None) -> tuple[Prepared, int]:
     """Prepare rows that are not to be mapped all at once; `data` stays empty.  Returns the seed too.
 
-    The map is fitted on a sample of the rows.
+    The map is fitted on a sample of the rows.  Weights of None are all one; what is held of each row is kept small.
     """
-    classes, labels = present_classes(y, weights)
-    factors = class_factors(model.class_weight, classes, labels, weights)
-    present = np.flatnonzero(weights > 0)
-    order = present[np.argsort(labels[present].astype(np.int16 if len(classes) < 2**15 else np.int64), kind="stable")]
-    order = order.astype(np.int32 if len(y) < 2**31 else np.int64)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(labels[present], minlength=len(classes)))])
-    weights = weights * factors
-    alike = np.ptp(weights[present]) == 0.0  # then one number stands for all
-    sorted_weights = np.broadcast_to(weights[present[0]], len(order)) if alike else weights[order]
+    classes, _ = present_classes(np.unique(y if weights is None else y[weights > 0]))
+    # Sorting, as np.unique does for these places, would take many times the memory of the labels.
+    labels = np.empty(len(y), dtype=np.int16 if len(classes) < 2**15 else np.int64)
+    for first in range(0, len(y), _MAP_SAMPLE):
+        part = slice(first, first + _MAP_SAMPLE)
+        labels[part] = np.minimum(np.searchsorted(classes, y[part]), len(classes) - 1)
+    order = np.argsort(labels, kind="stable").astype(np.int32 if len(y) < 2**31 else np.int64)
+    if weights is None and model.class_weight is None:
+        weights = sorted_weights = np.broadcast_to(1.0, len(y))
+    else:
+        weights = np.ones(len(y)) if weights is None else weights
+        order = order[weights[order] > 0]
+        weights = weights * class_factors(model.class_weight, classes, labels, weights)
+        sorted_weights = weights[order]
+    starts = np.searchsorted(labels[order], np.arange(len(classes) + 1))
     rows = TrainingRows(X, order, sorted_weights, starts, np.empty(0, dtype=np.int64), weights, small=False)
     seed, settings = seed_of(model), settings_of(model, len(classes))
     choose_map(model.kernel, model.feature_map, model.n_components, None, rows, seed)
@@ -120,7 +126,8 @@ def prepare_larger(model: Any, X: Any, y: Array, weights: Array) -> tuple[Prepar
         raise ValueError("feature_map='exact' needs all rows in memory: give them as one array, or use 'nystroem'.")
     features = getattr(transformer, "n_components", None)
     count = min(len(order), max(_MAP_SAMPLE, 2 * int(features) if isinstance(features, Integral) else 0))
-    some = np.sort(np.random.default_rng(seed).choice(present, count, replace=False))
+    some = np.sort(np.random.default_rng(seed).choice(len(order), count, replace=False))
+    some = np.sort(order[some])
     sample = arrange(X[some], labels[some], weights[some], len(classes), merge=False)
     mapping, _ = Mapping.fit(transformer, sample, y[some], model.kernel, model.n_jobs)
     marked = np.isin(order, some[mapping.landmark_places(sample)])

@@ -11,9 +11,9 @@ from sklearn.utils import compute_class_weight
 from .kernels import Array
 
 
-def present_classes(y: Array, weights: Array) -> tuple[Array, Array]:
+def present_classes(y: Array, weights: Array | None = None) -> tuple[Array, Array]:
     """Sorted classes of the rows with weight, and each row's index among them (0 for absent rows)."""
-    present = weights > 0
+    present = np.ones(len(y), dtype=bool) if weights is None else weights > 0
     if not present.any():
         raise ValueError("Every sample_weight is zero: there is no row to learn from.")
     classes, found = np.unique(y[present], return_inverse=True)
