@@ -173,8 +173,9 @@ def _move(c, direction, gamma, X, y, box, alpha, g, n, group, members, counts, R
         step = max(step, 0.0) * direction
         alpha[c] += step
         scalars[0] += beta[0] * step
-        for s in range(size):
-            alpha[members[s]] += beta[s + 1] * step
+        for s in range(size):  # the step ends where the first of them meets its bound: beyond it lies only rounding
+            i = members[s]
+            alpha[i] = min(max(alpha[i] + beta[s + 1] * step, 0.0), box[i])
         for i in range(n):
             if group[i] != MARGIN:
                 g[i] += slopes[i] * step
