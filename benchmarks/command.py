@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.data import load, progress, table
 from fbtwsvm import FBTWSVM
-from fbtwsvm.generators import GENERATORS, make
+from fbtwsvm.data.generators import GENERATORS, make
 
 COMMAND = Path(sys.executable).with_name("fbtwsvm")
 
@@ -85,7 +85,7 @@ def generators():
 def onnx():
     import onnxruntime
 
-    from fbtwsvm.onnx import export_onnx
+    from fbtwsvm.export.onnx import export_onnx
 
     print("\nAll test rows by predict and by onnxruntime in turn, best of 5 (wanted: same answers, ratio <= 1)\n")
     cells = []

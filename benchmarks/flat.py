@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.data import load_stream, progress, table
 from fbtwsvm import FBTWSVM
-from fbtwsvm.stream import array_bytes
+from fbtwsvm.evaluate import array_bytes
 
 MARKS = (100_000, 300_000, 1_000_000)
 CHUNK = 1000

@@ -13,7 +13,8 @@ import argparse
 import numpy as np
 
 from benchmarks.data import load, progress, table
-from fbtwsvm import FBTWSVM, ladder
+from fbtwsvm import FBTWSVM
+from fbtwsvm.batch import choose_gamma as ladder
 
 SETS = ["overlap", "outdoor", "higgs7k", "usps", "letter", "isolet", "chest_accel_win"]
 AS_THEY_ARE = ["usps", "isolet"]

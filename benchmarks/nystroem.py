@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 
 from benchmarks.data import load, progress, table
 from fbtwsvm import FBTWSVM
-from fbtwsvm.similarity import gamma_scale
+from fbtwsvm.features.kernels import gamma_scale
 
 # name: (features, what we ask of ourselves)
 SETTINGS = {"letter": (350, 97.2), "dna": (500, 94.5), "usps": (1000, 95.0), "isolet": (1000, 96.2)}

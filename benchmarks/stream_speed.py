@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.data import load_stream, progress, table
 from fbtwsvm import FBTWSVM
+from fbtwsvm.evaluate import chunked
 from fbtwsvm.river import RiverFBTWSVM
-from fbtwsvm.stream import chunked
 
 OPTIONS = {"feature_map": "fourier", "n_components": 200, "gamma": "scale", "memory": 200, "random_state": 0}
 MODELS = {

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.data import load_stream, progress, table
 from fbtwsvm import FBTWSVM
-from fbtwsvm.stream import Score, chunked
+from fbtwsvm.evaluate import Score, chunked
 
 # name: (rows at most, best of eight peers, row by row)
 STREAMS = {

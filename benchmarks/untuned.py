@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from benchmarks.data import load, progress, table
 from fbtwsvm import FBTWSVM
-from fbtwsvm.similarity import gamma_scale
+from fbtwsvm.features.kernels import gamma_scale
 
 STANDARDISED = ["border", "overlap", "letter", "outdoor", "coil", "higgs7k", "chest_accel_win"]
 AS_THEY_ARE = ["dna", "usps", "isolet"]

@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.datasets import load_digits, make_moons
 from sklearn.linear_model import SGDClassifier
 
-from fbtwsvm import FBTWSVM, plot
-from fbtwsvm.stream import chunked, prequential
+from fbtwsvm import FBTWSVM
+from fbtwsvm.evaluate import chunked, plot, prequential
 
 OUT = Path("out")
 ROWS = 8000

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fbtwsvm import FBTWSVM
-from fbtwsvm.kernel_form import solve_kernel
-from fbtwsvm.moments import class_means
-from fbtwsvm.planes import Problem, Start, _NearPlanes, solve_features
+from fbtwsvm.solver.dual import _NearPlanes, solve_features
+from fbtwsvm.solver.factors import class_means
+from fbtwsvm.solver.kernel import solve_kernel
+from fbtwsvm.solver.problem import Problem, Start
 from reference import solve_plane
 
 

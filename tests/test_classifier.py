@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.features import ExactKernel, FourierFeatures, NystroemFeatures
-from fbtwsvm.similarity import KERNELS
+from fbtwsvm.features.kernels import KERNELS
 
 MAPS = ["exact", "nystroem", "fourier", "orthogonal"]
 
@@ -185,8 +185,8 @@ def test_a_pair_of_values_is_one_value_per_near_class():
 
 @pytest.mark.parametrize("feature_map", ["nystroem", "fourier", "exact"])
 def test_the_same_model_whatever_n_jobs(feature_map, monkeypatch):
-    monkeypatch.setattr("fbtwsvm.planes._classes_at_once", lambda *sizes: 4)  # groups, as large data has them
-    monkeypatch.setattr("fbtwsvm.machine._MOST_KERNEL_ROWS", 0)  # the feature form
+    monkeypatch.setattr("fbtwsvm.solver.dual._classes_at_once", lambda *sizes: 4)  # groups, as large data has them
+    monkeypatch.setattr("fbtwsvm.batch.machine._MOST_KERNEL_ROWS", 0)  # the feature form
     X, y = load_digits(return_X_y=True)
     models = [
         FBTWSVM(feature_map=feature_map, gamma=0.001, n_components=120, random_state=3, n_jobs=n).fit(X[:700], y[:700])
@@ -199,7 +199,7 @@ def test_the_same_model_whatever_n_jobs(feature_map, monkeypatch):
 def test_groups_and_tiles_do_not_matter(monkeypatch):
     X, y = load_digits(return_X_y=True)
     options = {"feature_map": "fourier", "n_components": 60, "gamma": 0.001, "tol": 1e-8, "max_iter": 50_000}
-    monkeypatch.setattr("fbtwsvm.machine._MOST_KERNEL_ROWS", 0)
+    monkeypatch.setattr("fbtwsvm.batch.machine._MOST_KERNEL_ROWS", 0)
     whole = FBTWSVM(**options, random_state=0).fit(X[:900], y[:900])
     for name, value in {
         "maps._TILE": 100,
@@ -208,8 +208,8 @@ def test_groups_and_tiles_do_not_matter(monkeypatch):
         "planes._TILE": 30,
     }.items():
         monkeypatch.setattr(f"fbtwsvm.{name}", value)
-    monkeypatch.setattr("fbtwsvm.decision._TILE_BYTES", 8 * 100 * 33)
-    monkeypatch.setattr("fbtwsvm.planes._classes_at_once", lambda *sizes: 3)
+    monkeypatch.setattr("fbtwsvm.model.decision._TILE_BYTES", 8 * 100 * 33)
+    monkeypatch.setattr("fbtwsvm.solver.dual._classes_at_once", lambda *sizes: 3)
     parts = FBTWSVM(**options, random_state=0).fit(X[:900], y[:900])
     assert parts.planes_ == pytest.approx(whole.planes_, abs=1e-3 * np.abs(whole.planes_).max())
     assert parts.decision_function(X) == pytest.approx(whole.decision_function(X), abs=0.02)

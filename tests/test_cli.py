@@ -16,7 +16,7 @@ import fbtwsvm as package
 from command import COMMAND, assert_equal, called, fbtwsvm, fbtwsvm_json
 from fbtwsvm import FBTWSVM
 from fbtwsvm.cli import app
-from fbtwsvm.generators import make
+from fbtwsvm.data.generators import make
 
 QUICK = ("--n-components", 40, "--warm-up", 200, "--gamma", "scale")
 

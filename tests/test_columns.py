@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fbtwsvm.columns import Choices, Columns
-from fbtwsvm.sources import DataError
+from fbtwsvm.data.columns import Choices, Columns
+from fbtwsvm.data.sources import DataError
 
 TABLE = pa.table(
     {

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, make_blobs
 
-from fbtwsvm import FBTWSVM, decision, pairs
-from fbtwsvm.decision import Decision
+from fbtwsvm import FBTWSVM
+from fbtwsvm.model import _pair_loops, decision
+from fbtwsvm.model.decision import Decision
 
 
 def rule(n_classes, multiclass="dag", offsets=None):
@@ -56,8 +57,8 @@ def test_zero_plane_has_distance_zero():
 
 
 def test_values_are_floored_before_the_logarithm():
-    assert np.isfinite(pairs.pair_margin(0.0, 1.0, 0.0, 1.0))
-    assert pairs.pair_margin(0.0, 1.0, 0.0, 1.0) < 0 < pairs.pair_margin(1.0, 0.0, 0.0, 1.0)
+    assert np.isfinite(_pair_loops.pair_margin(0.0, 1.0, 0.0, 1.0))
+    assert _pair_loops.pair_margin(0.0, 1.0, 0.0, 1.0) < 0 < _pair_loops.pair_margin(1.0, 0.0, 0.0, 1.0)
 
 
 @settings(max_examples=50, deadline=None)
@@ -67,10 +68,10 @@ def test_walking_planes_and_walking_margins_agree(seed, n_classes):
     rows, planes = random.normal(size=(20, 5)), random.normal(size=(n_classes, n_classes, 5))
     offsets = np.triu(random.normal(size=(n_classes, n_classes)))
     slopes = random.uniform(0.5, 3.0, size=(n_classes, n_classes))
-    by_planes = pairs.walk_planes(rows, planes, offsets, slopes)
+    by_planes = _pair_loops.walk_planes(rows, planes, offsets, slopes)
     values = np.einsum("ij,abj->iab", rows, planes)
-    pairs.pair_margins(values, offsets, slopes)
-    assert np.array_equal(by_planes, pairs.walk_margins(values))
+    _pair_loops.pair_margins(values, offsets, slopes)
+    assert np.array_equal(by_planes, _pair_loops.walk_margins(values))
 
 
 @pytest.mark.parametrize("multiclass", ["dag", "vote"])
@@ -100,7 +101,7 @@ def test_coupling_recovers_consistent_probabilities():
     """Pairwise probabilities made from class probabilities lead back to them."""
     true = np.array([[0.5, 0.3, 0.15, 0.05], [0.25, 0.25, 0.25, 0.25], [0.97, 0.01, 0.01, 0.01]])
     margins = np.log(true[:, None, :] / true[:, :, None])
-    assert pairs.couple(margins) == pytest.approx(true, abs=0.01)
+    assert _pair_loops.couple(margins) == pytest.approx(true, abs=0.01)
 
 
 def test_probabilities_are_calibrated():
@@ -131,8 +132,8 @@ def test_learned_offset_mends_noisy_and_unequal_classes(dataset):
 
 def test_a_pair_with_few_rows_stays_near_the_plain_rule():
     ratio, second, weight = np.array([-1.0, 2.0, 1.5]), np.array([False, True, True]), np.ones(3)
-    few = pairs.fit_offset(ratio, second, weight, 2.0, 1.0)
-    many = pairs.fit_offset(ratio - 3.0, second, 1000 * weight, 2.0, 1.0)
+    few = _pair_loops.fit_offset(ratio, second, weight, 2.0, 1.0)
+    many = _pair_loops.fit_offset(ratio - 3.0, second, 1000 * weight, 2.0, 1.0)
     assert abs(few[0]) < 0.5
     assert many[0] == pytest.approx(-2.4, abs=0.5)
 
@@ -149,7 +150,7 @@ def test_offset_fit_finds_the_minimum():
         return (weight * (np.logaddexp(0, z) - second * z)).sum() + 0.5 * ((p[0] - 2) ** 2 + p[1] ** 2)
 
     slope, shift = minimize(loss, [2.0, 0.0], tol=1e-12).x
-    assert pairs.fit_offset(ratio, second, weight, 2.0, 1.0) == pytest.approx((shift / slope, slope), abs=1e-4)
+    assert _pair_loops.fit_offset(ratio, second, weight, 2.0, 1.0) == pytest.approx((shift / slope, slope), abs=1e-4)
 
 
 def test_many_classes_predict_without_all_planes():

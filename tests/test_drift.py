@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fbtwsvm.drift import HoeffdingDrift
-from fbtwsvm.stream import chunked, prequential
+from fbtwsvm.evaluate import chunked, prequential
+from fbtwsvm.online.drift import HoeffdingDrift
 
 
 def slowly(errors, confidence):

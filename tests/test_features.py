@@ -8,7 +8,7 @@ from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from fbtwsvm.features import AdditiveIntersectionFeatures, ExactKernel, FourierFeatures, NystroemFeatures
-from fbtwsvm.similarity import KERNELS, check_domain, gamma_scale, is_normalised, similarity
+from fbtwsvm.features.kernels import KERNELS, check_domain, gamma_scale, is_normalised, similarity
 
 
 @pytest.fixture

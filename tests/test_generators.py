@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fbtwsvm.generators import GENERATORS, make
+from fbtwsvm.data.generators import GENERATORS, make
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fbtwsvm import FBTWSVM
-from fbtwsvm.maps import auto_components
+from fbtwsvm.model.choose_map import auto_components
 
 
 def stripes(n, frequency, seed=0):

@@ -16,7 +16,7 @@ import pytest
 
 import fbtwsvm as package
 from command import COMMAND, assert_equal, fbtwsvm
-from fbtwsvm.generators import make
+from fbtwsvm.data.generators import make
 
 FULL = bool(os.environ.get("FBTWSVM_FULL"))
 ROWS, KILLS, CHECKPOINT = (200_000, 20, 2000) if FULL else (20_000, 1, 1000)

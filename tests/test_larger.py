@@ -2,18 +2,19 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import fbtwsvm.batch.tiled
+import fbtwsvm.model.mapping
+import fbtwsvm.solver.newton
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_info
 
 import fbtwsvm.classifier
-import fbtwsvm.larger
-import fbtwsvm.newton
 from fbtwsvm import FBTWSVM
+from fbtwsvm.batch.spool import Spool
 from fbtwsvm.features import NystroemFeatures
-from fbtwsvm.membership import Ranges, memberships
-from fbtwsvm.spool import Spool
+from fbtwsvm.model.membership import Ranges, memberships
 
 N = 12_000
 
@@ -94,13 +95,13 @@ def test_rows_whose_mapped_form_is_too_large_are_mapped_in_tiles(rows, monkeypat
     whole = model().fit(read_only, y[:N])
     monkeypatch.setattr(fbtwsvm.classifier, "_MOST_MAPPED", 1_000_000)
     largest = []
-    seen = fbtwsvm.maps.Mapping.rows
+    seen = fbtwsvm.model.mapping.Mapping.rows
 
     def watched(self, X, index=None, *, threads=None):
         largest.append(len(X if index is None else index))
         return seen(self, X, index, threads=threads)
 
-    monkeypatch.setattr(fbtwsvm.maps.Mapping, "rows", watched)
+    monkeypatch.setattr(fbtwsvm.model.mapping.Mapping, "rows", watched)
     tiled = model().fit(read_only, y[:N])
     assert max(largest) <= 8192
     assert tiled.duality_gap_.max() <= 1e-3
@@ -116,7 +117,7 @@ def test_nystroem_gamma_and_size_are_chosen_on_chunks_too(rows):
 
 
 def test_the_same_for_every_number_of_threads(rows, monkeypatch):
-    for module in (fbtwsvm.newton, fbtwsvm.larger):  # so that there is work for several threads
+    for module in (fbtwsvm.solver.newton, fbtwsvm.batch.tiled):  # so that there is work for several threads
         monkeypatch.setattr(module, "_PIECE", 1024)
         monkeypatch.setattr(module, "_TILE", 512)
     X, y = rows

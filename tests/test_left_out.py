@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fbtwsvm.kernel_form import solve_kernel
-from fbtwsvm.planes import Problem
+from fbtwsvm.solver.kernel import solve_kernel
+from fbtwsvm.solver.problem import Problem
 from test_against_reference import make_problem, solve_cold
 
 
@@ -44,7 +44,7 @@ def test_small_blocks(form, sizes, n_columns):
 def test_large_blocks(form, monkeypatch):
     """The span estimate, which serves blocks that are too large for solving again, against the exact values."""
     rows, problem = make_problem((640, 620), 8, seed=2, weighted=True, tol=1e-8)
-    monkeypatch.setattr("fbtwsvm.planes._FAR", -np.inf)  # the working set keeps its rows, so that it is large
+    monkeypatch.setattr("fbtwsvm.solver.dual._FAR", -np.inf)  # the working set keeps its rows, so that it is large
     solution = solve_cold(rows, problem) if form == "features" else solve_kernel(rows @ rows.T, problem, rows)
     labels = np.repeat([0, 1], (640, 620))
     random = np.random.default_rng(0)

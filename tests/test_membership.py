@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fbtwsvm import FBTWSVM
-from fbtwsvm.membership import memberships
+from fbtwsvm.model.membership import memberships
 
 OWN = np.array([0.0, 1.0, 4.0, 2.25])
 OTHER = np.array([[9.0], [0.5], [9.0], [9.0]])  # the second row is nearer to the other centre

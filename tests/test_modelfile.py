@@ -19,9 +19,9 @@ from sklearn.preprocessing import StandardScaler
 
 import fbtwsvm
 from fbtwsvm import FBTWSVM
-from fbtwsvm.drift import HoeffdingDrift
+from fbtwsvm.export.modelfile import ModelFileError, container
 from fbtwsvm.features import FourierFeatures
-from fbtwsvm.modelfile import ModelFileError, container
+from fbtwsvm.online.drift import HoeffdingDrift
 
 FILES = Path(__file__).parent / "files"
 MUTATIONS = 2000 if os.environ.get("FBTWSVM_FULL") else 100

@@ -8,9 +8,9 @@ from sklearn.datasets import load_digits
 
 from command import fbtwsvm_json
 from fbtwsvm import FBTWSVM
-from fbtwsvm.generators import make
-from fbtwsvm.modelfile import save
-from fbtwsvm.onnx import export_onnx
+from fbtwsvm.data.generators import make
+from fbtwsvm.export.modelfile import save
+from fbtwsvm.export.onnx import export_onnx
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

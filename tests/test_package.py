@@ -9,8 +9,9 @@ import sys
 import pytest
 
 import fbtwsvm
-from fbtwsvm import features, plot
-from fbtwsvm.drift import HoeffdingDrift
+from fbtwsvm import features
+from fbtwsvm.evaluate import plot
+from fbtwsvm.online.drift import HoeffdingDrift
 
 OPTIONAL = {"matplotlib", "pandas", "polars", "pyarrow", "river", "typer", "rich", "torch", "onnx", "optuna"}
 DOCUMENTED = [

@@ -224,7 +224,7 @@ def test_ctrl_c_changes_nothing(place, size, decay, monkeypatch):
     X, y = clouds(500)
     model = stream(FBTWSVM(gamma=0.1, n_components=15, warm_up=60, decay=decay, random_state=0), X[:230], y[:230], 23)
     before, twin = state(model), pickle.loads(pickle.dumps(model))
-    module = __import__("fbtwsvm.incremental", fromlist=["incremental"])
+    module = __import__("fbtwsvm.online.member", fromlist=["incremental"])
     owner = module.Incremental if place == "settle" else module
     original, calls = getattr(owner, place), []
 

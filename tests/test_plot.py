@@ -8,7 +8,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from fbtwsvm import FBTWSVM, FBTWSVMCV, plot
+from fbtwsvm import FBTWSVM, FBTWSVMCV
+from fbtwsvm.evaluate import plot
 
 X, Y = make_moons(120, noise=0.2, random_state=0)
 

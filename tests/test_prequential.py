@@ -9,7 +9,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score
 
 from fbtwsvm import FBTWSVM
-from fbtwsvm.stream import Score, chunked, prequential
+from fbtwsvm.evaluate import Score, chunked, prequential
 from test_partial_fit import clouds, stream
 
 
@@ -94,7 +94,7 @@ def test_progress_bar(capsys, monkeypatch):
 
 def test_progress_bar_without_rich(monkeypatch):
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    monkeypatch.delitem(sys.modules, "fbtwsvm.progress", raising=False)
+    monkeypatch.delitem(sys.modules, "fbtwsvm._progress", raising=False)
     X, y = clouds(50)
     with pytest.raises(ImportError, match="fbtwsvm\\[stream\\]"):
         prequential(FBTWSVM(), chunked(X, y, 50), progress=True).run()

@@ -11,11 +11,11 @@ import pytest
 
 from command import called
 from fbtwsvm import FBTWSVM
-from fbtwsvm.columns import Choices
+from fbtwsvm.data.columns import Choices
+from fbtwsvm.data.sources import DataError
+from fbtwsvm.data.table_model import Run, TableModel
+from fbtwsvm.evaluate import Prequential
 from fbtwsvm.report import write_report
-from fbtwsvm.sources import DataError
-from fbtwsvm.stream import Prequential
-from fbtwsvm.tables import Run, TableModel
 
 PHONE, PAPER, DESK = 390, 718, 1280
 TITLES = ["Accuracy, tested before learned", "Speed", "Memory", "Class balance", "Confusion", "Decision regions"]

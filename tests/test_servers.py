@@ -10,7 +10,7 @@ import pytest
 
 import fbtwsvm as package
 from command import COMMAND, assert_equal, called, fbtwsvm_json
-from fbtwsvm.sources import DataError, in_chunks, open_source
+from fbtwsvm.data.sources import DataError, in_chunks, open_source
 from test_sources import ROWS, learned, table_rows
 from test_sources import reference as reference
 from test_sources import rows as rows

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
 from fbtwsvm import FBTWSVM
-from fbtwsvm.columns import Choices
-from fbtwsvm.generators import make
-from fbtwsvm.sources import DataError, in_chunks, open_source
-from fbtwsvm.sources.text import QuoteCutter
-from fbtwsvm.tables import TableModel
+from fbtwsvm.data.columns import Choices
+from fbtwsvm.data.generators import make
+from fbtwsvm.data.sources import DataError, in_chunks, open_source
+from fbtwsvm.data.sources.text import QuoteCutter
+from fbtwsvm.data.table_model import TableModel
 
 ROWS = 1300
 

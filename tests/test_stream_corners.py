@@ -110,7 +110,7 @@ def test_an_interrupt_after_a_drift(monkeypatch):
     X, y = clouds(400, 2)
     model = stream(FBTWSVM(drift_detector=Every(30), half_life=200.0, warm_up=100, **FOURIER), X[:129], y[:129], 1)
     before = state(model)
-    module = __import__("fbtwsvm.incremental", fromlist=["incremental"])
+    module = __import__("fbtwsvm.online.member", fromlist=["incremental"])
 
     def stop(*arguments):
         raise KeyboardInterrupt

@@ -16,7 +16,7 @@ from benchmarks.bench.memory import measured
 from benchmarks.bench.plan import at_least, at_most
 from benchmarks.bench.plots import OTHER, OURS, RIVAL, Dots, draw_dots
 from benchmarks.data import load, progress, table
-from fbtwsvm.similarity import gamma_scale
+from fbtwsvm.features.kernels import gamma_scale
 
 STANDARDISED = ("border", "overlap", "letter", "outdoor", "coil")
 AS_THEY_ARE = ("dna", "usps", "isolet", "mnist")

@@ -23,22 +23,22 @@ from benchmarks.data import progress, table
 
 # Where a function is defined, and what it is called here; it is wrapped wherever the package has imported it.
 FUNCTIONS = (
-    ("fbtwsvm.rows.arrange", "sort and check rows"),
-    ("fbtwsvm.maps.Mapping.fit", "map"),
-    ("fbtwsvm.machine.learn_path", "learn, the rest of it"),
-    ("fbtwsvm.moments.class_means", "class means"),
-    ("fbtwsvm.membership.distances_to_means", "distances to means"),
-    ("fbtwsvm.planes.solve_path", "planes in the dual, the rest"),
-    ("fbtwsvm.newton.solve_newton", "planes by Newton's method"),
-    ("fbtwsvm.kernel_form.solve_kernel_path", "planes on the kernel, the rest"),
-    ("fbtwsvm.kernels.solve_kernel_blocks", "coordinate descent on the kernel, with left-out values"),
-    ("fbtwsvm.moments.gram_matrix", "Gram matrices"),
-    ("fbtwsvm.moments.Whitener.rows", "whitening"),
-    ("fbtwsvm.moments.LowRankWhitener.rows", "whitening, few rows a class"),
-    ("fbtwsvm.planes._plane_values", "plane values of all rows"),
-    ("fbtwsvm.kernels.solve_row_blocks", "coordinate descent"),
-    ("fbtwsvm.kernels.select_violators", "certificates"),
-    ("fbtwsvm.planes._NearPlanes._leave_out", "left-out values"),
+    ("fbtwsvm.model.rows.arrange", "sort and check rows"),
+    ("fbtwsvm.model.mapping.Mapping.fit", "map"),
+    ("fbtwsvm.batch.machine.learn_path", "learn, the rest of it"),
+    ("fbtwsvm.solver.factors.class_means", "class means"),
+    ("fbtwsvm.model.membership.distances_to_means", "distances to means"),
+    ("fbtwsvm.solver.dual.solve_path", "planes in the dual, the rest"),
+    ("fbtwsvm.solver.newton.solve_newton", "planes by Newton's method"),
+    ("fbtwsvm.solver.kernel.solve_kernel_path", "planes on the kernel, the rest"),
+    ("fbtwsvm.solver._loops.solve_kernel_blocks", "coordinate descent on the kernel, with left-out values"),
+    ("fbtwsvm.solver.factors.gram_matrix", "Gram matrices"),
+    ("fbtwsvm.solver.factors.Whitener.rows", "whitening"),
+    ("fbtwsvm.solver.factors.LowRankWhitener.rows", "whitening, few rows a class"),
+    ("fbtwsvm.solver.dual._plane_values", "plane values of all rows"),
+    ("fbtwsvm.solver._loops.solve_row_blocks", "coordinate descent"),
+    ("fbtwsvm.solver._loops.select_violators", "certificates"),
+    ("fbtwsvm.solver.dual._NearPlanes._leave_out", "left-out values"),
 )
 COLUMNS = ("case", "label", "calls", "seconds", "own_s", "share", "gap", "peak_bytes")
 

@@ -11,7 +11,7 @@ from benchmarks.bench.memory import measured
 from benchmarks.bench.plan import at_most
 from benchmarks.bench.plots import OTHER, OURS, Dots, draw_dots
 from benchmarks.data import load, progress, table
-from fbtwsvm.similarity import gamma_scale
+from fbtwsvm.features.kernels import gamma_scale
 
 FULL, EARLY, PLAIN, ONE = "FBTWSVMCV", "FBTWSVMCV, early_stop", "GridSearchCV", "one fit"
 FACTORS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of the plain width

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.reproduce import worker
-from fbtwsvm.modelfile.container import replacing
+from fbtwsvm._files import replacing
 
 COLUMNS = (
     "table", "dataset", "method", "setting", "d", "seed", "rows", "accuracy", "prequential", "train_s", "test_s",

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.reproduce.methods import ONE_PASS, RIVALS, features_for
 from benchmarks.reproduce.worker import chunks
 from fbtwsvm import FBTWSVM
-from fbtwsvm.similarity import gamma_scale
+from fbtwsvm.features.kernels import gamma_scale
 
 MOST_ROWS = 10_000
 MOST_FEATURES = 1_000  # while searching; the final model has more

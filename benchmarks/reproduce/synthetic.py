@@ -14,7 +14,7 @@ from benchmarks.reproduce.settings import choose
 from benchmarks.reproduce.tables import Table, mean, mean_sd, plain
 from benchmarks.reproduce.worker import holdings, job, peak
 from fbtwsvm import FBTWSVM
-from fbtwsvm.generators import make
+from fbtwsvm.data.generators import make
 
 OURS = "FBTWSVM, ours"
 CHUNK = 5_000  # the paper's first training

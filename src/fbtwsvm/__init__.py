@@ -4,17 +4,20 @@ Names are loaded when they are first used, so that importing the package costs n
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .classifier import FBTWSVM
-    from .modelfile import load, save
-    from .tuning import FBTWSVMCV
+    from .export.modelfile import load, save
+    from .search import FBTWSVMCV
 
 __version__ = "0.5.0"
 __all__ = ["FBTWSVM", "FBTWSVMCV", "load", "save"]
+# Modules that have moved (`fbtwsvm.stream`, ...) are still found under their old names, by files in this folder.
+__path__.append(str(Path(__file__).parent / "_moved"))
 
-_HOMES = {"FBTWSVM": "classifier", "FBTWSVMCV": "tuning", "load": "modelfile", "save": "modelfile"}
+_HOMES = {"FBTWSVM": "classifier", "FBTWSVMCV": "search", "load": "export.modelfile", "save": "export.modelfile"}
 
 
 def __getattr__(name: str) -> Any:

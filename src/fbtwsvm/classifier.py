@@ -17,17 +17,17 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .decision import Decision
-from .kernels import Array
-from .larger import learn_larger
-from .learner import Committee
-from .machine import Machine, Settings, learn
-from .preparing import prepare, prepare_larger
-from .rows import TrainingRows
-from .similarity import KERNELS, Kernel, check_domain
-from .spool import Spool, are_chunks, chunks_of
-from .streaming import StreamingMixin
-from .warmup import Given
+from ._arrays import Array
+from ._streaming import StreamingMixin
+from .batch.machine import Machine, learn
+from .batch.prepare import prepare, prepare_larger
+from .batch.spool import Spool, are_chunks, chunks_of
+from .batch.tiled import learn_larger
+from .features.kernels import KERNELS, Kernel, check_domain
+from .model.decision import Decision
+from .model.rows import Given, TrainingRows
+from .model.settings import Settings
+from .online.model import Committee
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _COUNT = Interval(Integral, 1, None, closed="left")
@@ -56,8 +56,8 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
     ----------
     kernel : {"rbf", "linear", "laplacian", "chi2", "intersection", "skewed_chi2", "skewed_intersection"} or callable, \
             default="rbf"
-        Similarity of rows; formulas in :mod:`fbtwsvm.similarity`.  A callable takes two arrays of rows and returns the
-        matrix of similarities.
+        Similarity of rows; formulas in :mod:`fbtwsvm.features.kernels`.  A callable takes two arrays of rows and
+        returns the matrix of similarities.
     gamma : {"auto", "scale"} or float, default="auto"
         Width of the rbf and laplacian kernels.  "scale" is 1 / (n_features * X.var()), with X.std() for laplacian.
         "auto" tries a ladder of widths around it with at most about 2,000 rows at a time and keeps the one with the

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from river import base
 
+from ._arrays import Array
 from .classifier import FBTWSVM
-from .kernels import Array
-from .warmup import Given
+from .model.rows import Given
 
 
 class RiverFBTWSVM(base.MiniBatchClassifier):

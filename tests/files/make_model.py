@@ -11,10 +11,10 @@ import pyarrow as pa
 
 import fbtwsvm
 from fbtwsvm import FBTWSVM
-from fbtwsvm.columns import Choices
-from fbtwsvm.modelfile import FORMAT
-from fbtwsvm.stream import Prequential
-from fbtwsvm.tables import Run, TableModel
+from fbtwsvm.data.columns import Choices
+from fbtwsvm.data.table_model import Run, TableModel
+from fbtwsvm.evaluate import Prequential
+from fbtwsvm.export.modelfile import FORMAT
 
 
 def main():

@@ -8,10 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
-from ..modelfile import ModelFileError
-from ..sources import DataError
-from ..sources.base import one_line
-from . import asking, learning, making, streams, tuning
+from ..data.sources import DataError
+from ..data.sources.base import one_line
+from ..export.modelfile import ModelFileError
+from . import generate as making
+from . import predict as asking
+from . import stream as streams
+from . import train as learning
+from . import tune as tuning
 from .output import plain_warnings, say
 
 app = typer.Typer(

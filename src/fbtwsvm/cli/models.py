@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..classifier import FBTWSVM
-from ..columns import Choices, Column, Columns
-from ..modelfile import load, save
-from ..sources import DataError
-from ..sources.base import numbered_names
-from ..tables import TableModel
+from ..data.columns import Choices, Column, Columns
+from ..data.sources import DataError
+from ..data.sources.base import numbered_names
+from ..data.table_model import TableModel
+from ..export.modelfile import load, save
 
 
 def read_model(path: Path, target: str | None = None) -> TableModel:

@@ -15,15 +15,56 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ..classifier import FBTWSVM
-from ..columns import ENCODINGS, IMPUTATIONS, SCALES, Choices, Columns
-from ..drift import HoeffdingDrift
-from ..sources import FORMATS, Source, open_source
-from ..targets import per_class
-from .parameters import HELP
+from ..data.columns import ENCODINGS, IMPUTATIONS, SCALES, Choices, Columns
+from ..data.sources import FORMATS, Source, open_source
+from ..features.kernels import KERNELS
+from ..model.rows import per_class
+from ..online.drift import HoeffdingDrift
 
 Verb = Callable[..., None]
 _PARAMETERS, _COLUMNS, _SOURCE = "Parameters of the classifier", "Columns", "Source"
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for other programs.")]
+_KEEPS = "{} has {} {!r}, and a model keeps what it was made with: leave the option out, or name a new file"
+_SAYS = (
+    ("target", "Column that holds the label.", ("--target", "-t")),
+    ("row_id", "Column with a name for each row, by which it can be unlearned.", ("--id",)),
+    ("drop", "Columns to leave out, with commas between them.", ()),
+    ("numeric", "Columns that must be numbers; otherwise found from the first rows.", ()),
+    ("categorical", "Columns that are categories even where they look like numbers.", ()),
+    ("encode", f"How categories become numbers: {' or '.join(ENCODINGS)}. [default: onehot]", ()),
+    ("impute", f"Missing values: {' or '.join(IMPUTATIONS)}, of the first rows. [default: error]", ()),
+    ("scale", f"Scale of numbers, found in the first rows: {', '.join(SCALES)}. [default: standard]", ()),
+    ("precision", "float32 or float64. [default: float32]", ()),
+)
+_ONE_OF = {"encode": ENCODINGS, "impute": IMPUTATIONS, "scale": SCALES, "precision": ("float32", "float64")}
+HELP = {
+    "kernel": f"Similarity of rows: {', '.join(KERNELS)}.",
+    "gamma": "Width of the rbf and laplacian kernels: auto, scale, or a number.",
+    "feature_map": "How the kernel is made explicit: auto, nystroem, fourier, orthogonal or exact (not on streams).",
+    "n_components": "Features of the map: auto, or a number.",
+    "C": "Price of a row that comes too near to the other class's plane: a number, or for two classes a pair, 1,2.",
+    "reg": "Ridge of the planes: a number, or for two classes a pair.",
+    "mu": "Membership share of rows nearer to the other class's centre than to their own: 0 to 1.",
+    "membership": "How far a row is trusted: fuzzy, printed (the paper's formula) or none (all alike).",
+    "multiclass": "How pairs of classes decide: dag (each challenges the winner so far) or vote.",
+    "decision": "What a pair compares: calibrated (values with a learned offset), value or distance (the paper's).",
+    "class_weight": 'Weights of classes: none, balanced, or JSON such as {"yes": 2, "no": 1}.',
+    "tol": "Duality gap at which a plane counts as solved.",
+    "max_iter": "Most sweeps of the solver for a plane.",
+    "memory": "Stream: support rows kept of each class; none keeps all.",
+    "second_look": "Stream: idle rows of each class that are looked at again when planes settle.",
+    "forget_after": "Stream: times that a kept row may do nothing before it goes (the paper's d); none: no limit.",
+    "forget_below": "Stream: dual variable up to which a row does nothing (the paper's phi).",
+    "decay": "Stream: factor on the weight of older rows with each new one, 1 never fades; auto follows drift.",
+    "half_life": "Stream: rows after which half of a row's weight is left, instead of --decay; none: no fading.",
+    "accept": "Stream: which rows may become support rows: kkt (those not yet explained), inside, outside or all.",
+    "statistics": "Stream: which rows stay in the sums: all, or kept (as in the paper).",
+    "warm_up": "Stream: first rows, which fix columns, scale and map: auto (500), or a number.",
+    "drift_detector": "Stream: hoeffding lets the model fade when its error rate rises; none.",
+    "n_jobs": "Threads of a fit: none (as BLAS has them), a number, or -1 for all; the model is the same.",
+    "random_state": "Seed: a whole number.",
+    "verbose": "1 prints what a batch is doing.",
+}
 
 
 @dataclass(frozen=True)
@@ -105,9 +146,6 @@ def _weights(text: str) -> dict[Any, float]:
     return {int(label) if re.fullmatch(r"-?\d+", label) else label: float(value) for label, value in weights.items()}
 
 
-_KEEPS = "{} has {} {!r}, and a model keeps what it was made with: leave the option out, or name a new file"
-
-
 @dataclass(frozen=True)
 class Recipe:
     """What a new model is to be: parameters of the classifier and choices of columns; what is None was not said."""
@@ -153,19 +191,9 @@ class Recipe:
                 raise typer.BadParameter(_KEEPS.format(path, name.replace("_", "-"), getattr(choices, name)))
 
 
-_SAYS = (
-    ("target", "Column that holds the label.", ("--target", "-t")),
-    ("row_id", "Column with a name for each row, by which it can be unlearned.", ("--id",)),
-    ("drop", "Columns to leave out, with commas between them.", ()),
-    ("numeric", "Columns that must be numbers; otherwise found from the first rows.", ()),
-    ("categorical", "Columns that are categories even where they look like numbers.", ()),
-    ("encode", f"How categories become numbers: {' or '.join(ENCODINGS)}. [default: onehot]", ()),
-    ("impute", f"Missing values: {' or '.join(IMPUTATIONS)}, of the first rows. [default: error]", ()),
-    ("scale", f"Scale of numbers, found in the first rows: {', '.join(SCALES)}. [default: standard]", ()),
-    ("precision", "float32 or float64. [default: float32]", ()),
-)
 _COLUMN_OPTIONS = tuple(option(name, str | None, text, _COLUMNS, None, *flags) for name, text, flags in _SAYS)
-_ONE_OF = {"encode": ENCODINGS, "impute": IMPUTATIONS, "scale": SCALES, "precision": ("float32", "float64")}
+
+
 _CONFIG = option("config", Path | None, "TOML file with tables [model] and [columns]; options win.", _PARAMETERS)
 
 
@@ -246,7 +274,11 @@ def _source(values: dict[str, Any]) -> SourceOptions:
 
 
 _PARAMETER_OPTIONS = _parameter_options()
+
+
 RECIPE = Group("recipe", (*_COLUMN_OPTIONS, _CONFIG, *_PARAMETER_OPTIONS), _recipe)
+
+
 READING = Group(
     "reading",
     (

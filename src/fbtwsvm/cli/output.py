@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ..progress import bar
+from .._progress import bar
 
 Tell = Callable[..., None]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..modelfile.container import replacing
-from ..sources import DataError
-from ..tables import TableModel
+from .._files import replacing
+from ..data.sources import DataError
+from ..data.table_model import TableModel
 
 
 def write_report(model: TableModel, path: Path) -> None:

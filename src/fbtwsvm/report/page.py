@@ -7,7 +7,7 @@ import re
 from html import escape
 from typing import Any
 
-from ..tables import TableModel
+from ..data.table_model import TableModel
 from .panels import Panel, panels_for
 
 _STYLE = """

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
-from ..kernels import Array
-from ..tables import TableModel
+from .._arrays import Array
+from ..data.table_model import TableModel
 
 _MOST_BANDS = 9  # classes with a band of their own
 _MOST_CELLS = 10  # classes whose confusion matrix shows numbers

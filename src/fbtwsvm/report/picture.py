@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from matplotlib.figure import Figure
 
-from ..tables import TableModel
+from ..data.table_model import TableModel
 from .page import headline
 from .panels import panels_for
 

@@ -1,0 +1,41 @@
+"""Arrays and compiled functions: the types and helpers that every room uses."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+Array = npt.NDArray[Any]
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` on first use and keep the machine code on disk."""
+    decorate: Callable[..., Any] = numba.njit(
+        cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy"
+    )
+    machine_code: Callable[..., Any] = decorate(function)
+    return machine_code
+
+
+def array_bytes(thing: Any, seen: set[int] | None = None) -> int:
+    """Bytes of all arrays within a thing, each counted once; keys of dictionaries (ids) count too."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen:
+        return 0
+    seen.add(id(thing))
+    if isinstance(thing, np.ndarray):
+        return int(thing.nbytes)
+    if sp.issparse(thing):
+        return int(thing.data.nbytes + thing.indices.nbytes + thing.indptr.nbytes)
+    if isinstance(thing, dict):
+        keys = sys.getsizeof(thing) + sum(map(sys.getsizeof, thing)) if thing else 0
+        return keys + sum(array_bytes(value, seen) for value in thing.values())
+    if isinstance(thing, (list, tuple)):
+        return sum(array_bytes(item, seen) for item in thing)
+    return sum(array_bytes(value, seen) for value in vars(thing).values()) if hasattr(thing, "__dict__") else 0

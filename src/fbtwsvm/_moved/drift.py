@@ -1,0 +1,3 @@
+"""Moved: :mod:`fbtwsvm.online.drift`."""
+
+from fbtwsvm.online.drift import *  # noqa: F403

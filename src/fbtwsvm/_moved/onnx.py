@@ -1,0 +1,3 @@
+"""Moved: :mod:`fbtwsvm.export.onnx`."""
+
+from fbtwsvm.export.onnx import *  # noqa: F403

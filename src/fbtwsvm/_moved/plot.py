@@ -1,0 +1,3 @@
+"""Moved: :mod:`fbtwsvm.evaluate.plot`."""
+
+from fbtwsvm.evaluate.plot import *  # noqa: F403

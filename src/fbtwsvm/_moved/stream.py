@@ -1,0 +1,3 @@
+"""Moved: :mod:`fbtwsvm.evaluate`."""
+
+from fbtwsvm.evaluate import *  # noqa: F403

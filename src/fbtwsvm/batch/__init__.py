@@ -1,0 +1,1 @@
+"""Learning from all rows at once."""

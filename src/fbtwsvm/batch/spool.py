@@ -1,0 +1,91 @@
+"""Rows that are too many for memory: chunks that can be read again, written once to a temporary file."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._arrays import Array
+
+Checked = tuple[Array, Array]
+
+
+def are_chunks(X: Any, y: Any) -> bool:
+    """Whether `fit` was given chunks rather than rows: something to iterate over, and no labels beside it."""
+    is_rows = hasattr(X, "shape") or hasattr(X, "__array__") or sp.issparse(X) or isinstance(X, str | bytes)
+    return y is None and not is_rows and hasattr(X, "__iter__") and _first_is_pair(X)
+
+
+def _first_is_pair(X: Any) -> bool:
+    if iter(X) is X:
+        return True  # an iterator: looking would use it up, and it is refused anyway
+    first = next(iter(X), None)
+    return isinstance(first, tuple) and len(first) == 2 and hasattr(first[0], "__len__")
+
+
+def chunks_of(X: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the chunks, once it is clear that they can be read again."""
+    if iter(X) is X:
+        raise ValueError(
+            "fit was given an iterator, which can be read only once: give it something that starts anew each time, "
+            "such as a list of (X, y) chunks or an object with __iter__; or learn from the iterator with "
+            "partial_fit, chunk by chunk."
+        )
+    for number, chunk in enumerate(X):
+        if not (isinstance(chunk, tuple) and len(chunk) == 2):
+            raise ValueError(f"Chunk {number} is not a pair (X, y) but {type(chunk).__name__}.")
+        yield chunk
+
+
+class Spool:
+    """Rows in a file, read by slice or by index; what was read is not held.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fbtwsvm.batch.spool import Spool
+    >>> rows = Spool([(np.ones((2, 3)), np.array([0, 1])), (np.zeros((1, 3)), np.array([1]))], lambda X, y: (X, y))
+    >>> rows.shape, rows.y.tolist(), rows[[2, 0]][:, 0].tolist()
+    ((3, 3), [0, 1, 1], [0.0, 1.0])
+    """
+
+    def __init__(self, chunks: Iterable[tuple[Any, Any]], check: Callable[[Any, Any], Checked]) -> None:
+        self._file = tempfile.TemporaryFile(prefix="fbtwsvm")  # noqa: SIM115 (open as long as the spool is)
+        self.dtype = np.dtype(np.float64)
+        labels: list[Array] = []
+        n_columns = 0
+        try:
+            for X, y in chunks:
+                if not len(y):
+                    continue
+                rows, own = check(X, y)
+                if labels and own.dtype.kind != labels[0].dtype.kind:
+                    kinds = f"{labels[0].dtype} in the first chunk, {own.dtype} in a later one"
+                    raise ValueError(f"Labels must be of one kind in all chunks, got {kinds}.")
+                self.dtype = self.dtype if labels else rows.dtype
+                n_columns = rows.shape[1]
+                np.ascontiguousarray(rows, dtype=self.dtype).tofile(self._file)
+                labels.append(own)
+            if not labels:
+                raise ValueError("fit was given no chunks.")
+            self._file.flush()
+        except BaseException:
+            self.close()
+            raise
+        self.y = np.concatenate(labels)
+        self.shape = (len(self.y), n_columns)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Array:
+        whole = np.memmap(self._file, dtype=self.dtype, mode="r", shape=self.shape)  # mapped for this look only
+        return np.array(whole[index])
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close()

@@ -1,0 +1,101 @@
+"""The verb that makes data: generate."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow.csv as pacsv
+import pyarrow.parquet as papq
+import typer
+
+from .._files import replacing
+from ..data.generators import GENERATORS
+from ..data.generators import make as make_generator
+from ..data.sources.base import numbered_table
+from .models import check_writable
+from .options import Json
+from .output import print_json, progress, say
+
+
+def generate(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(GENERATORS)}.")],
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="How many rows.")] = 1_000_000,
+    output: Annotated[str, typer.Option("--output", "-o", help=".csv, .parquet or .npz file, or - for CSV.")] = "-",
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same rows.")] = 0,
+    noise: Annotated[float | None, typer.Option(min=0, max=1, help="Share of wrong labels (led: segments).")] = None,
+    drift_every: Annotated[int, typer.Option(min=0, help="Rows after which the concept changes; 0 never.")] = 0,
+    drift_speed: Annotated[float | None, typer.Option(min=0, help="Change with each row (rbf, hyper).")] = None,
+    drifting: Annotated[int | None, typer.Option(min=0, help="Weights that drift (hyper).")] = None,
+    features: Annotated[int | None, typer.Option(min=1, help="Columns (rtg, rbf, hyper).")] = None,
+    classes: Annotated[int | None, typer.Option(min=2, help="Classes (rbf).")] = None,
+    centroids: Annotated[int | None, typer.Option(min=1, help="Clouds (rbf).")] = None,
+    spread: Annotated[float | None, typer.Option(min=0, help="Largest deviation of a cloud (rbf).")] = None,
+    depth: Annotated[int | None, typer.Option(min=1, max=20, help="Levels of the tree (rtg).")] = None,
+    function: Annotated[int | None, typer.Option(min=1, max=4, help="Which concept is the first (sea).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a synthetic stream: led, sea, rtg (random tree), rbf, hyper (rotating hyperplane)."""
+    options: dict[str, Any] = {"drift_speed": drift_speed, "drifting": drifting, "features": features}
+    options |= {
+        "classes": classes,
+        "centroids": centroids,
+        "spread": spread,
+        "depth": depth,
+        "function": function,
+        "noise": noise,
+    }
+    given = {key: value for key, value in options.items() if value is not None}
+    if name not in GENERATORS:
+        raise typer.BadParameter(f"there are the generators {', '.join(GENERATORS)}, not {name!r}")
+    try:
+        generator = make_generator(name, seed=seed, drift_every=drift_every, **given)
+    except TypeError as error:
+        wrong = str(error).rpartition("argument ")[2].strip("'")
+        raise typer.BadParameter(f"{name} has no option --{wrong.replace('_', '-')}") from error
+    if output == "-":
+        if as_json:
+            raise typer.BadParameter("--json tells of a file that was written: give --output")
+        _write_csv(generator, rows, sys.stdout.buffer)
+        return
+    path = Path(output)
+    check_writable(path)
+    write = {".csv": _write_csv, ".parquet": _write_parquet, ".npz": _write_npz}.get(path.suffix)
+    if write is None:
+        raise typer.BadParameter(f"--output ends in .csv, .parquet or .npz, not {path.suffix or 'nothing'}")
+    with replacing(path) as file:
+        write(generator, rows, file)
+    if as_json:
+        print_json({"output": str(path), "rows": rows, "bytes": path.stat().st_size})
+    else:
+        say(f"{rows:,} rows written to {path}")
+
+
+def _tables(generator: Any, rows: int) -> Any:
+    with progress() as tell:
+        done = 0
+        for X, y in generator.blocks(rows):
+            yield numbered_table(X, y)
+            done += len(y)
+            tell(done, share=done / rows)
+
+
+def _write_csv(generator: Any, rows: int, file: Any) -> None:
+    for number, table in enumerate(_tables(generator, rows)):
+        pacsv.write_csv(table, file, pacsv.WriteOptions(include_header=number == 0))
+
+
+def _write_parquet(generator: Any, rows: int, file: Any) -> None:
+    writer = None
+    for table in _tables(generator, rows):
+        writer = writer or papq.ParquetWriter(file, table.schema)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
+def _write_npz(generator: Any, rows: int, file: Any) -> None:
+    X, y = generator.rows(rows)
+    np.savez(file, X=X, y=y)

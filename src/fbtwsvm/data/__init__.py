@@ -1,0 +1,1 @@
+"""Tables: where rows come from, and how their columns become numbers."""

@@ -1,0 +1,124 @@
+"""Where rows come from: files, pipes, databases, live streams, generators; all as chunks with constant memory.
+
+====================================  =========================================================================
+``rows.csv``, ``rows.tsv``            also .gz and .zst; the first line names the columns
+``-``                                 CSV from standard input, compressed or not
+``rows.parquet``, ``rows.arrow``      also .feather and .ipc
+``rows.libsvm``, ``rows.svm``         label and index:value pairs; columns x0, x1, ..., label y
+``rows.arff``                         nominal attributes are categories
+``rows.npy``, ``rows.npz``            a matrix with columns x0, x1, ...; X and y (``rows.npz:train``: X_train, y_train)
+``sqlite:///file.db?query=SELECT``    any SQLAlchemy address, with ``query=`` or ``table=``
+``redis://host/0?stream=rows``        a live stream; ``&idle=10`` ends it after ten seconds without rows
+``generate:sea?rows=100000&seed=1``   a generator, see :mod:`fbtwsvm.data.generators`
+====================================  =========================================================================
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from .base import DataError, Source, in_chunks, joined
+
+__all__ = ["FORMATS", "DataError", "Source", "in_chunks", "joined", "open_source"]
+
+FORMATS = ("csv", "tsv", "arff", "libsvm", "parquet", "arrow", "npy", "npz")
+_SUFFIXES = {"svm": "libsvm", "svmlight": "libsvm", "feather": "arrow", "ipc": "arrow", "pq": "parquet", "txt": "csv"}
+
+
+def open_source(
+    address: str,
+    *,
+    form: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    n_features: int | None = None,
+) -> Source:
+    """Find the reader for an address; nothing is read yet.
+
+    Parameters
+    ----------
+    address : str
+        A path, "-", or an address as in the table above.
+    form : str, default=None
+        One of `FORMATS`; found from the name by default.
+    delimiter : str, default=None
+        What separates columns of text; found from the first line by default.
+    header : bool, default=True
+        Whether the first line of text names the columns.
+    n_features : int, default=None
+        Columns of libsvm text; those of the first megabyte by default.
+
+    Returns
+    -------
+    Source
+        Its `tables()` yield the rows.
+
+    Examples
+    --------
+    >>> from fbtwsvm.data.sources import open_source
+    >>> table = next(open_source("generate:sea?rows=3").tables())
+    >>> table.column_names, table.num_rows
+    (['x0', 'x1', 'x2', 'y'], 3)
+    """
+    scheme = re.match(r"([a-z][a-z0-9+]*):", address)
+    if scheme and scheme[1] in ("redis", "rediss"):
+        from .redis import RedisSource
+
+        return RedisSource(address)
+    if scheme and scheme[1] == "generate":
+        from .generated import GeneratedSource
+
+        return GeneratedSource(address)
+    if scheme and address[scheme.end() :].startswith("//"):
+        from .sql import SqlSource
+
+        return SqlSource(address)
+    path, part = address, ""
+    if not os.path.exists(path) and re.search(r"\.npz:\w+$", path):
+        path, _, part = path.rpartition(":")
+    form = form or _form(path)
+    _check_readable(path)
+    return _file_source(path, part, form, delimiter, header, n_features)
+
+
+def _form(path: str) -> str:
+    """Find the format from the name of a file."""
+    if path == "-":
+        return "csv"
+    stem = re.sub(r"\.(gz|zst|zstd)$", "", path.lower())
+    suffix = os.path.splitext(stem)[1].removeprefix(".")
+    form = _SUFFIXES.get(suffix, suffix)
+    if form not in FORMATS:
+        raise DataError(f"{path}: the name does not tell the format. Add --format, one of {', '.join(FORMATS)}.")
+    return form
+
+
+def _check_readable(path: str) -> None:
+    if path == "-":
+        return
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"There is no file {path}.")
+    if os.path.isdir(path):
+        raise DataError(f"{path} is a folder, not a file.")
+
+
+def _file_source(
+    path: str, part: str, form: str, delimiter: str | None, header: bool, n_features: int | None
+) -> Source:
+    from . import files, text
+
+    match form:
+        case "csv" | "tsv":
+            return text.DelimitedSource(path, delimiter or ("\t" if form == "tsv" else None), header)
+        case "arff":
+            return text.ArffSource(path)
+        case "libsvm":
+            return text.LibsvmSource(path, n_features)
+        case "parquet":
+            return files.ParquetSource(path)
+        case "arrow":
+            return files.ArrowSource(path)
+        case "npy" | "npz":
+            return files.NumpySource(path, part, matrix=form == "npy")
+    raise DataError(f"{form!r} is not one of the formats {', '.join(FORMATS)}.")

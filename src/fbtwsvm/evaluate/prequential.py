@@ -1,0 +1,251 @@
+"""Test, then learn: the prequential evaluation of a model on a stream, as an iterator, a table and a plot."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sized
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from .._arrays import array_bytes
+from ..online.drift import HoeffdingDrift
+from .score import Score
+
+_MOST_MARKS = 1000
+_COLUMNS = (
+    ("rows", "{:,}"),
+    ("accuracy", "{:.4f}"),
+    ("kappa", "{:.4f}"),
+    ("kappa_temporal", "{:.4f}"),
+    ("balanced_accuracy", "{:.4f}"),
+    ("window_accuracy", "{:.4f}"),
+    ("rows_per_second", "{:,.0f}"),
+    ("kept", "{:,}"),
+    ("bytes", "{:,}"),
+    ("drifts", "{}"),
+)
+
+
+def chunked(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
+    """Cut rows into chunks of at most `size`.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Rows.
+    y : array of shape (n_samples,)
+        Labels.
+    size : int
+        Rows in a chunk.
+
+    Yields
+    ------
+    (X, y)
+        The next rows and labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fbtwsvm.evaluate import chunked
+    >>> [len(labels) for _, labels in chunked(np.zeros((5, 2)), np.zeros(5), 2)]
+    [2, 2, 1]
+    """
+    for first in range(0, len(y), size):
+        yield X[first : first + size], y[first : first + size]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """How a model does after so many rows; `window_...` over the last rows only.
+
+    `kappa` compares with guessing by class frequencies, `kappa_temporal` with repeating the label of the row before,
+    of which `window_repeated` is the accuracy.  `kept` and `forgotten` count rows, `window_classes` those of each class
+    in the order in which they first came, `seconds` is spent on testing and learning.
+    """
+
+    rows: int
+    accuracy: float
+    kappa: float
+    kappa_temporal: float
+    balanced_accuracy: float
+    window_accuracy: float
+    window_kappa: float
+    window_kappa_temporal: float
+    window_balanced_accuracy: float
+    rows_per_second: float
+    kept: int
+    bytes: int
+    drifts: int
+    window_repeated: float = float("nan")
+    forgotten: int = 0
+    seconds: float = 0.0
+    window_classes: tuple[int, ...] = ()
+
+
+class Prequential:
+    """A test-then-train run: iterate over its snapshots, or let it `run`; then look at `table()` and `plot()`."""
+
+    def __init__(
+        self,
+        model: Any,
+        chunks: Iterable[tuple[Any, Any]],
+        window: int,
+        every: int,
+        classes: Any,
+        progress: bool | None,
+        most: int | None = None,
+    ) -> None:
+        self.model, self.chunks, self.every, self.classes = model, chunks, every, classes
+        self.progress, self.most = progress, most
+        self.score = Score(window)
+        self.snapshots: list[Snapshot] = []
+        self.rows, self.seconds = 0, 0.0
+        self.monitor = HoeffdingDrift()
+        self.marks: list[int] = []  # rows at which the error rate rose
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        total = len(self.chunks) if isinstance(self.chunks, Sized) else None
+        with _progress(self.progress, total) as tell:
+            for X, y in self.chunks:
+                seen = self.step(X, y)
+                tell(self.rows, self.score)
+                if seen is not None:
+                    yield seen
+        seen = self.finish()
+        if seen is not None:
+            yield seen
+
+    def run(self) -> Prequential:
+        """Go through all chunks; returns itself."""
+        for _ in self:
+            pass
+        return self
+
+    def step(self, X: Any, y: Any, **options: Any) -> Snapshot | None:
+        """Test and learn one chunk; returns a snapshot if one is due.  Options go to `partial_fit`."""
+        self._test_then_learn(X, y, options)
+        due = self.rows // self.every > (self.rows - len(y)) // self.every
+        return self._look() if due else None
+
+    def finish(self) -> Snapshot | None:
+        """Return a last snapshot if rows have come since the one before."""
+        return self._look() if not self.snapshots or self.snapshots[-1].rows < self.rows else None
+
+    def _test_then_learn(self, X: Any, y: Any, options: dict[str, Any]) -> None:
+        """Ask the model, then let it learn; rows before it knows anything are not tested."""
+        start = perf_counter()
+        answers = self.model.predict(X) if self.rows or hasattr(self.model, "classes_") else None
+        if self.classes is not None and not self.rows:
+            options["classes"] = self.classes
+        self.model.partial_fit(X, y, **options)
+        self.seconds += perf_counter() - start
+        if answers is None:
+            self.score.skip(y)
+        else:
+            self.score.add(y, answers)
+            alarms = self.monitor.update_rows(np.asarray(answers) != np.asarray(y))
+            self.marks = (self.marks + [self.rows + int(row) for row in alarms])[-_MOST_MARKS:]
+        self.rows += len(y)
+
+    def _look(self) -> Snapshot:
+        learner = getattr(self.model, "_learner", None)
+        snapshot = Snapshot(
+            self.rows,
+            *self.score.all(),
+            *self.score.window(),
+            rows_per_second=self.rows / max(self.seconds, 1e-9),
+            kept=0 if learner is None else len(learner.leader.kept) + learner.leader.waiting,
+            bytes=array_bytes(self.model),
+            drifts=0 if learner is None else len(learner.drifts),
+            window_repeated=self.score.window_repeated(),
+            forgotten=0 if learner is None else int(learner.leader.gone.counts.sum()),
+            seconds=self.seconds,
+            window_classes=self.score.window_classes(),
+        )
+        self.snapshots.append(snapshot)
+        if self.most is not None and len(self.snapshots) > self.most:  # half as many, twice as far apart
+            self.snapshots, self.every = self.snapshots[1::2], 2 * self.every
+        return snapshot
+
+    def table(self) -> str:
+        """Return the snapshots as a table in plain text."""
+        cells = [[name for name, _ in _COLUMNS]]
+        cells += [[form.format(getattr(snapshot, name)) for name, form in _COLUMNS] for snapshot in self.snapshots]
+        widths = [max(len(row[j]) for row in cells) for j in range(len(_COLUMNS))]
+        return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the snapshots as dictionaries, for a data frame."""
+        return [asdict(snapshot) for snapshot in self.snapshots]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw accuracy against rows, over all and over the window, with drift events; returns the axes."""
+        from .plot import prequential_curve  # matplotlib is an extra
+
+        return prequential_curve(self.snapshots, self.marks, ax)
+
+
+def prequential(
+    model: Any,
+    chunks: Iterable[tuple[Any, Any]],
+    *,
+    window: int = 1000,
+    every: int = 1000,
+    classes: Any = None,
+    progress: bool | None = None,
+) -> Prequential:
+    """Evaluate a model on a stream: each chunk is first predicted, then learned.
+
+    Parameters
+    ----------
+    model : estimator with `predict` and `partial_fit`
+        It is changed by learning.
+    chunks : iterable of (X, y)
+        The stream, for instance :func:`chunked`.
+    window : int, default=1000
+        Tested rows in the sliding window.
+    every : int, default=1000
+        Rows between two snapshots.
+    classes : array-like, default=None
+        Passed to the first `partial_fit`, for models that need it.
+    progress : bool or None, default=None
+        Show a progress bar with rows and accuracy, which needs rich (extra ``stream``); None shows one on a terminal
+        where rich is installed.
+
+    Returns
+    -------
+    Prequential
+        Iterate over it for snapshots, or call `run()`; then `table()`, `plot()`, `to_dicts()`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fbtwsvm import FBTWSVM
+    >>> from fbtwsvm.evaluate import chunked, prequential
+    >>> X = np.random.default_rng(0).normal(size=(600, 2))
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> run = prequential(FBTWSVM(gamma=0.5, n_components=50, warm_up=100), chunked(X, y, 50), every=300).run()
+    >>> [snapshot.rows for snapshot in run.snapshots]
+    [300, 600]
+    >>> bool(run.snapshots[-1].window_accuracy > 0.9)
+    True
+    """
+    if window < 1 or every < 1:
+        raise ValueError(f"window and every must be at least 1, got {window} and {every}.")
+    return Prequential(model, chunks, window, every, classes, progress)
+
+
+def _progress(wanted: bool | None, total: int | None) -> Any:
+    """Return a context whose value is told (rows, score) after each chunk."""
+    if wanted is False or (wanted is None and not (sys.stderr.isatty() and find_spec("rich"))):
+        return nullcontext(lambda rows, score: None)
+    try:
+        from .._progress import bar
+    except ImportError as error:
+        raise ImportError("A progress bar needs rich: pip install 'fbtwsvm[stream]', or progress=False.") from error
+    return bar(total)

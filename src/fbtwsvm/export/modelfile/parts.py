@@ -1,0 +1,176 @@
+"""Format 1 of a model file: parameters, feature maps, decision rules, rows.
+
+docs/model_files.md describes the format for readers in other languages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler
+
+from ...features.additive import AdditiveIntersectionFeatures
+from ...features.exact import ExactKernel
+from ...features.fourier import FourierFeatures
+from ...features.kernels import KERNELS
+from ...features.nystroem import NystroemFeatures
+from ...model.decision import Decision
+from ...model.mapping import Mapping
+from ...model.rows import Given
+from ...online.drift import HoeffdingDrift
+from .container import ModelFileError, Writer
+from .schema import FLOATS, ArrayOf, Bool, Choice, Context, DType, Float, Int, Maybe, Record, Rows, Spec, Text, blank
+from .strings import Ids, Keys, Labels
+
+COUNT = Int(0)
+_KERNEL = Text(*KERNELS)
+
+
+class Parameter:
+    """A parameter of the classifier: a word, a number, a pair, class weights, a map or detector of ours."""
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        """Write it, or say why it cannot be in a file."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, (bool, int, str)):
+            return value
+        if isinstance(value, float):
+            return ["number", Float().write(value, writer)]
+        if isinstance(value, (list, tuple, np.ndarray)):
+            return ["pair", [Float().write(item, writer) for item in value]]
+        if isinstance(value, dict):
+            return ["weights", [Keys().write(value, writer), [Float().write(v, writer) for v in value.values()]]]
+        if isinstance(value, FrozenEstimator) and type(value.estimator) in _MAP_NAMES:
+            return ["frozen", MAP.write(value.estimator, writer)]
+        if type(value) is HoeffdingDrift:
+            return ["hoeffding_drift", DETECTOR.write(value, writer)]
+        raise ModelFileError(
+            f"A model file holds no code, so the parameter value {value!r} cannot be saved in one (functions, random "
+            "states, transformers and detectors of other packages). Choose another, or use pickle."
+        )
+
+    def read(self, node: Any, context: Context) -> Any:
+        """Read it; whether it suits the parameter is checked when all are known."""
+        if node is None or type(node) in (bool, int):
+            return node
+        if type(node) is str:
+            return Text(most=100).read(node, context)
+        match node:
+            case ["number", number]:
+                return Float().read(number, context)
+            case ["pair", [first, second]]:
+                return (Float().read(first, context), Float().read(second, context))
+            case ["weights", [keys, list(values)]]:
+                labels = Keys(len(values)).read(keys, context)
+                return dict(zip(labels, [Float().read(value, context) for value in values], strict=True))
+            case ["frozen", part]:
+                return FrozenEstimator(MAP.read(part, context.without(("M",))))
+            case ["hoeffding_drift", part]:
+                return DETECTOR.read(part, context)
+        raise ModelFileError("a parameter has an unknown value")
+
+
+PARAMETER = Parameter()
+DETECTOR = Record(
+    blank(HoeffdingDrift),
+    {"confidence": Float(), "drift_detected": Bool(), "counts": ArrayOf("i8", 4, low=0)},
+)
+
+# Feature maps: "F" columns in, "M" features out.
+_MAPS: dict[type, tuple[str, dict[str, Spec]]] = {
+    NystroemFeatures: (
+        "nystroem",
+        {
+            "kernel": _KERNEL, "gamma": PARAMETER, "n_components": PARAMETER, "landmarks": Text(),
+            "random_state": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(),
+            "landmark_indices_": Maybe(ArrayOf("i8", None, low=0)), "landmarks_": Rows("M", "F"),
+            "normalisation_": ArrayOf(FLOATS, "M", "M"), "_n_features_out": COUNT,
+        },
+    ),
+    FourierFeatures: (
+        "fourier",
+        {
+            "kernel": _KERNEL, "gamma": PARAMETER, "n_components": Int(1), "orthogonal": Bool(),
+            "random_state": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(), "phases_": ArrayOf(FLOATS, "M"),
+            "frequencies_": ArrayOf(FLOATS, "F", "M"), "_n_features_out": COUNT,
+        },
+    ),
+    ExactKernel: (
+        "exact",
+        {
+            "kernel": _KERNEL, "gamma": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(),
+            "rows_": Rows("M", "F"), "_n_features_out": COUNT,
+        },
+    ),
+    AdditiveIntersectionFeatures: (
+        "intersection",
+        {
+            "sample_steps": Int(1, 1000), "sample_interval": Float(), "n_features_in_": COUNT,
+            "_n_features_out": COUNT,
+        },
+    ),
+    AdditiveChi2Sampler: (
+        "chi2",
+        {"sample_steps": Int(1, 3), "sample_interval": Maybe(Float()), "n_features_in_": COUNT},
+    ),
+    SkewedChi2Sampler: (
+        "skewed_chi2",
+        {
+            "skewedness": Float(), "n_components": Int(1), "random_state": PARAMETER, "n_features_in_": COUNT,
+            "random_weights_": ArrayOf(FLOATS, "F", "M"), "random_offset_": ArrayOf(FLOATS, "M"),
+            "_n_features_out": COUNT,
+        },
+    ),
+}  # fmt: skip
+_MAP_NAMES = {cls: name for cls, (name, _) in _MAPS.items()}
+
+
+def _map_name(transformer: Any) -> str:
+    if type(transformer) not in _MAP_NAMES:
+        raise ModelFileError(
+            f"A model file holds no code, so a model with the map {transformer!r} cannot be saved in one. Use pickle."
+        )
+    if callable(getattr(transformer, "kernel", None)):
+        raise ModelFileError("A model file holds no code, so a kernel that is a function cannot be saved. Use pickle.")
+    return _MAP_NAMES[type(transformer)]
+
+
+MAP = Choice({name: Record(blank(cls), fields) for cls, (name, fields) in _MAPS.items()}, _map_name)
+MAPPING = Record(Mapping, {"transformer": Maybe(MAP), "scale": Float(), "dtype": DType(), "frozen": Bool()}, own=("M",))
+DECISION = Record(
+    Decision,
+    {
+        "offsets": ArrayOf("f8", "K", "K"), "learned_offsets": ArrayOf("f8", "K", "K"),
+        "slopes": ArrayOf("f8", "K", "K"), "multiclass": Text("dag", "vote"), "calibrated": Bool(),
+    },
+)  # fmt: skip
+GIVEN = Record(
+    Given,
+    {"X": Rows("n", "F"), "y": Labels("n"), "weights": ArrayOf("f8", "n"), "ids": Ids("n")},
+    own=("n",),
+)
+
+
+def check_sorted(classes: Any) -> None:
+    """Refuse classes that are not sorted, or not different: indices are found by bisection."""
+    try:
+        rising = bool((classes[1:] > classes[:-1]).all())
+    except TypeError as error:
+        raise ModelFileError("classes cannot be compared") from error
+    if not rising:
+        raise ModelFileError("classes are not sorted")
+
+
+def map_width(mapping: Mapping, n_features: int) -> int:
+    """Return how many columns a map makes, bias included, without making any."""
+    transformer = mapping.transformer
+    if transformer is None:
+        return n_features + 1
+    if isinstance(transformer, (AdditiveIntersectionFeatures, AdditiveChi2Sampler)):
+        return n_features * (2 * int(transformer.sample_steps) - 1) + 1
+    made = {NystroemFeatures: "landmarks_", ExactKernel: "rows_", FourierFeatures: "phases_"}
+    array = getattr(transformer, made.get(type(transformer), "random_offset_"))
+    return int(array.shape[0]) + 1

@@ -1,0 +1,207 @@
+"""Format 1 of a model file: the learner of a stream with all that it needs to go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...model.settings import Settings, quiet
+from ...online.calibration import TestedRows
+from ...online.kept import Gone, Kept, Trace
+from ...online.landmarks import Watch
+from ...online.member import Incremental, Tested
+from ...online.model import Learner
+from ...online.moments import Moments, Roots
+from ...online.state import Policy
+from .container import ModelFileError, Writer
+from .parts import COUNT, DECISION, MAPPING, PARAMETER, check_sorted
+from .schema import FLOATS, ArrayOf, Bool, Context, DType, Float, Int, ListOf, Maybe, Record, Rows, Spec, Text, blank
+from .strings import Ids, Keys, Labels, Words
+
+
+# The learner of a stream: "K" classes, "D" columns with the bias, "E" machines; "n" rows of one store.
+def _settings(**fields: Any) -> Settings:
+    return Settings(**fields, n_jobs=None, say=quiet)
+
+
+_SETTINGS = Record(
+    _settings,
+    {
+        "box": ArrayOf("f8", None), "reg": ArrayOf("f8", None), "mu": Float(),
+        "membership": Text("fuzzy", "printed", "none"), "decision": Text("calibrated", "value", "distance"),
+        "multiclass": Text("dag", "vote"), "tol": Float(), "max_iter": Int(1),
+    },
+)  # fmt: skip
+_POLICY = Record(
+    Policy,
+    {
+        "memory": Maybe(Int(1)), "second_look": Int(0), "forget_after": Maybe(Int(1)), "forget_below": Float(),
+        "decay": Float(), "accept": Text("kkt", "inside", "outside", "all"), "statistics": Text("all", "kept"),
+        "balanced": Bool(),
+    },
+)  # fmt: skip
+_MOMENTS = Record(
+    blank(Moments),
+    {"counts": ArrayOf("f8", "K"), "sums": ArrayOf("f8", "K", "D"), "grams": ArrayOf("f8", "K", "D", "D")},
+)
+_ROOTS = Record(
+    blank(Roots),
+    {"matrices": ArrayOf(FLOATS, "K", "D", "D"), "ranks": ArrayOf("i8", "K"), "ridges": ArrayOf("f8", "K")},
+)
+_KEPT = Record(
+    Kept,
+    {
+        "rows": ArrayOf(FLOATS, "n", "D"), "labels": ArrayOf("i8", "n", low=0, below="K"),
+        "weights": ArrayOf("f8", "n"), "times": ArrayOf("i8", "n"), "ids": Ids("n"),
+        "raw": Maybe(Rows("n", "F")), "alpha": ArrayOf("f8", "n", "K"),
+        "box": ArrayOf("f8", "n", "K"), "misses": ArrayOf("i8", "n"), "second": ArrayOf("b1", "n"),
+    },
+    own=("n",),
+)  # fmt: skip
+
+
+def _traces(keys: list[Any], pulls: Any, alpha: Any, **columns: Any) -> Any:
+    rows = iter(alpha)
+    alphas = [next(rows) if pull else None for pull in pulls]
+    parts = zip(*(columns[name].tolist() for name in Trace._fields[:-1]), alphas, strict=True)
+    return {key: Trace(*part) for key, part in zip(keys, parts, strict=True)}
+
+
+def _trace_parts(traces: dict[Any, Trace]) -> dict[str, Any]:
+    values = list(traces.values())
+    alphas = [trace.alpha for trace in values if trace.alpha is not None]
+    return {
+        "keys": list(traces),
+        "label": np.array([trace.label for trace in values], dtype=np.int64),
+        "time": np.array([trace.time for trace in values], dtype=np.int64),
+        "weight": np.array([trace.weight for trace in values], dtype=np.float64),
+        "level": np.array([trace.level for trace in values], dtype=np.float64),
+        "total": np.array([trace.total for trace in values], dtype=np.float64),
+        "pulls": np.array([trace.alpha is not None for trace in values], dtype=bool),
+        "alpha": np.stack(alphas) if alphas else np.empty((0, 0)),
+    }
+
+
+def _checked_traces(**parts: Any) -> Any:
+    if parts["pulls"].sum() != len(parts["alpha"]):
+        raise ModelFileError("sizes of arrays do not agree")
+    return _traces(**parts)
+
+
+_TRACES = Record(
+    _checked_traces,
+    {
+        "keys": Keys("n"), "label": ArrayOf("i8", "n", low=0, below="K"), "time": ArrayOf("i8", "n"),
+        "weight": ArrayOf("f8", "n"), "level": ArrayOf("f8", "n"), "total": ArrayOf("f8", "n"),
+        "pulls": ArrayOf("b1", "n"),
+        "alpha": ArrayOf("f8", None, None),
+    },
+    own=("n",),
+    parts=_trace_parts,
+)  # fmt: skip
+_GONE = Record(
+    Gone,
+    {
+        "frozen": ArrayOf("f8", "K", "K", "D"), "mass": ArrayOf("f8", "K", "K"), "nearest": ArrayOf("f8", "K"),
+        "farthest": ArrayOf("f8", "K"), "counts": ArrayOf("i8", "K"), "condensed": ArrayOf("i8", "K"),
+        "levels": ArrayOf("f8", "K"), "traces": _TRACES,
+    },
+)  # fmt: skip
+_MEMBER_FIELDS: dict[str, Spec] = {
+    "settings": _SETTINGS, "policy": _POLICY, "dtype": DType(), "planes": ArrayOf(FLOATS, "K", "K", "D"),
+    "moments": _MOMENTS, "roots": _ROOTS, "gaps": ArrayOf("f8", "K", "K"), "sweeps": ArrayOf("i8", "K", "K"),
+    "bounds": ArrayOf("f8", "K", "K", 2), "solved": ArrayOf("b1", "K", "K"), "kept": _KEPT, "gone": _GONE,
+    "moved": ArrayOf("b1", "K"), "pushed": ArrayOf("b1", "K"), "factors": ArrayOf("f8", "K"),
+    "nearest": ArrayOf("f8", "K"), "farthest": ArrayOf("f8", "K"), "rise": Float(), "faded": Bool(),
+    "faded_at": COUNT, "unit": Float(), "pending": Maybe(_KEPT), "waiting": COUNT,
+    "seen": ArrayOf("i8", "K", low=0, below=2**53), 
+    "since": ArrayOf("i8", "K", low=0, below=2**53), "clock": COUNT, "most_lag": Int(1),
+}  # fmt: skip
+
+
+def _member(**fields: Any) -> Incremental:
+    pending = fields.pop("pending")
+    if len(fields["settings"].box) != len(fields["planes"]) or len(fields["settings"].reg) != len(fields["planes"]):
+        raise ModelFileError("sizes of arrays do not agree")
+    if fields["waiting"] != (0 if pending is None else len(pending)):
+        raise ModelFileError("rows that wait are missing")
+    member: Incremental = blank(Incremental)(**fields, pending=[] if pending is None else [pending])
+    return member
+
+
+def _member_parts(member: Incremental) -> dict[str, Any]:
+    """Rows that wait are joined, as the next settle does anyway."""
+    pending = member.pending[0].join(*member.pending[1:]) if member.pending else None
+    return {**vars(member), "pending": pending}
+
+
+_MEMBER = Record(_member, _MEMBER_FIELDS, parts=_member_parts)
+_TESTED_ROWS = Record(
+    blank(TestedRows),
+    {
+        "near": ArrayOf("f8", "K", "S", "K"), "far": ArrayOf("f8", "K", "S", "K"), "times": ArrayOf("i8", "K", "S"),
+        "next": ArrayOf("i8", "K", low=0), "fresh": COUNT,
+    },
+    own=("S",),
+)  # fmt: skip
+_UNTOLD = Record(
+    lambda labels, times, near, far: (labels, times, Tested(near, far, None)),
+    {
+        "labels": ArrayOf("i8", "n", low=0, below="K"), "times": ArrayOf("i8", "n"), "near": ArrayOf("f8", "n", "K"),
+        "far": ArrayOf("f8", "n", "K"),
+    },
+    own=("n",),
+    parts=lambda told: {"labels": told[0], "times": told[1], "near": told[2].near, "far": told[2].far},
+)  # fmt: skip
+_WATCH = Record(
+    blank(Watch),
+    {"expected": Float(), "residual": Float(), "since": COUNT, "grows_after": Maybe(COUNT), "limit": Float()},
+)
+
+
+def _learner(**fields: Any) -> Learner:
+    members, untold = fields["members"], fields.pop("untold")
+    if not members or not len(members) == len(fields["policies"]) == len(fields["trust"]):
+        raise ModelFileError("a committee has no members, or too many")
+    check_sorted(fields["classes"])
+    fields["policies"] = tuple(fields["policies"])
+    fields["lineage"] = frozenset(fields["lineage"])
+    learner: Learner = blank(Learner)(**fields, untold=[] if untold is None else [untold])
+    return learner
+
+
+def _learner_parts(learner: Learner) -> dict[str, Any]:
+    """Rows that offsets have not been told of are joined, as is done before they are."""
+    untold = None
+    if learner.untold:
+        labels, times, results = zip(*learner.untold, strict=True)
+        near, far = (np.concatenate([getattr(result, name) for result in results]) for name in ("near", "far"))
+        untold = (np.concatenate(labels), np.concatenate(times), Tested(near, far, None))
+    drifts = np.array(learner.drifts, dtype=np.int64)
+    return {**vars(learner), "untold": untold, "lineage": sorted(learner.lineage), "drifts": drifts}
+
+
+class _Drifts:
+    """Rows at which drift was seen."""
+
+    def write(self, value: Any, writer: Writer) -> int:
+        """Store them."""
+        return writer.add(value)
+
+    def read(self, node: Any, context: Context) -> list[int]:
+        """Read them."""
+        return ArrayOf("i8", None, low=0).read(node, context).tolist()  # type: ignore[no-any-return]
+
+
+LEARNER = Record(
+    _learner,
+    {
+        "classes": Labels("K"), "mapping": MAPPING, "base": _SETTINGS, "C": PARAMETER, "reg": PARAMETER,
+        "policies": ListOf(_POLICY, 16), "n_components": Int(1), "seed": Int(0), "members": ListOf(_MEMBER, 16),
+        "trust": ArrayOf("f8", "E"), "slopes": ArrayOf("f8", "E"), "tested": _TESTED_ROWS, "untold": Maybe(_UNTOLD),
+        "decision": DECISION, "watch": Maybe(_WATCH), "warm_up_shows": Bool(), "warm_rows": COUNT,
+        "detector": PARAMETER, "drifts": _Drifts(), "lineage": Words(), "clock": COUNT,
+    },
+    parts=_learner_parts,
+)  # fmt: skip

@@ -1,0 +1,134 @@
+"""Texts in a model file: names of columns, ids of rows, labels of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..._arrays import Array
+from .container import ModelFileError, Writer
+from .schema import ArrayOf, Context, Size, Text, parts_of
+
+
+class Words:
+    """Any number of texts, as an array of bytes and one of their ends."""
+
+    def __init__(self, size: Size = None) -> None:
+        self.size = size
+
+    def write(self, value: Any, writer: Writer) -> list[int]:
+        """Store them."""
+        parts = [text.encode("utf-8", "surrogatepass") for text in value]
+        ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+        return [writer.add(np.frombuffer(b"".join(parts), dtype=np.uint8)), writer.add(ends)]
+
+    def read(self, node: Any, context: Context) -> list[str]:
+        """Read them."""
+        if not isinstance(node, list) or len(node) != 2:
+            raise ModelFileError("texts are missing")
+        letters = ArrayOf("u1", None).read(node[0], context).tobytes()
+        ends = ArrayOf("i8", self.size, low=0, below=len(letters) + 1).read(node[1], context)
+        if (np.diff(ends) < 0).any() or (len(ends) and ends[-1] != len(letters)):
+            raise ModelFileError("texts overlap")
+        starts = [0, *ends.tolist()]
+        try:
+            return [letters[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(starts)]
+        except UnicodeDecodeError as error:
+            raise ModelFileError("a text is not in UTF-8") from error
+
+
+class Keys:
+    """Python values that users name rows and classes by: texts, whole numbers, numbers, truth values, None.
+
+    Stored as columns: what kind each is, the numbers, and the texts.
+    """
+
+    _KINDS: tuple[Any, ...] = (type(None), bool, int, float, str)
+
+    def __init__(self, size: Size = None) -> None:
+        self.size = size
+
+    def write(self, value: Any, writer: Writer) -> dict[str, Any]:
+        """Store them."""
+        plain = [item.item() if isinstance(item, np.generic) else item for item in value]
+        for item in plain:
+            if type(item) not in self._KINDS or (type(item) is int and not -(2**63) <= item < 2**63):
+                raise ModelFileError(
+                    f"A model file holds ids and labels that are texts or numbers, and {item!r} is neither (or too "
+                    "large). Use pickle, or other ids."
+                )
+        kinds = np.array([self._KINDS.index(type(item)) for item in plain], dtype=np.uint8)
+        whole = np.array([int(item) for item in plain if type(item) in (bool, int)], dtype=np.int64)
+        real = np.array([item for item in plain if type(item) is float], dtype=np.float64)
+        words = Words().write([item for item in plain if type(item) is str], writer)
+        return {"kinds": writer.add(kinds), "whole": writer.add(whole), "real": writer.add(real), "words": words}
+
+    def read(self, node: Any, context: Context) -> list[Any]:
+        """Read them."""
+        fields = parts_of(node, ("kinds", "whole", "real", "words"))
+        kinds = ArrayOf("u1", self.size, below=len(self._KINDS)).read(fields["kinds"], context)
+        counts = np.bincount(kinds, minlength=len(self._KINDS))
+        whole = iter(ArrayOf("i8", int(counts[1] + counts[2])).read(fields["whole"], context).tolist())
+        real = iter(ArrayOf("f8", int(counts[3])).read(fields["real"], context).tolist())
+        words = iter(Words(int(counts[4])).read(fields["words"], context))
+        take: dict[int, Callable[[], Any]] = {
+            0: lambda: None, 1: lambda: bool(next(whole)), 2: lambda: next(whole), 3: lambda: next(real),
+            4: lambda: next(words),
+        }  # fmt: skip
+        return [take[kind]() for kind in kinds.tolist()]
+
+
+class Ids:
+    """An object array of ids."""
+
+    def __init__(self, size: Size) -> None:
+        self.keys = Keys(size)
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        """Store them."""
+        return self.keys.write(value, writer)
+
+    def read(self, node: Any, context: Context) -> Array:
+        """Read them."""
+        keys = self.keys.read(node, context)
+        ids = np.empty(len(keys), dtype=object)
+        ids[:] = keys
+        return ids
+
+
+class Labels:
+    """Labels as users gave them: an array of numbers, of texts, or of objects."""
+
+    def __init__(self, size: Size) -> None:
+        self.size = size
+
+    def write(self, value: Array, writer: Writer) -> dict[str, Any]:
+        """Store them with their type."""
+        if value.dtype.kind == "O":
+            return {"type": "O", "values": Keys(self.size).write(value, writer)}
+        if value.dtype.kind == "U":  # code points, so that memory when read is no more than the file holds
+            codes = np.ascontiguousarray(value).view(np.int32).reshape(len(value), -1)
+            return {"type": "U", "values": writer.add(codes)}
+        if value.dtype.kind not in "iufb" or value.dtype == np.float16 or value.dtype.itemsize > 8:
+            raise ModelFileError(f"Labels of type {value.dtype} cannot be stored in a model file.")
+        wide = value.astype(np.float64 if value.dtype.kind == "f" else np.int64)
+        return {"type": value.dtype.str.lstrip("<|=>"), "values": writer.add(wide)}
+
+    def read(self, node: Any, context: Context) -> Array:
+        """Read them."""
+        fields = parts_of(node, ("type", "values"))
+        kind, values = Text(most=8).read(fields["type"], context), fields["values"]
+        if kind == "O":
+            return Ids(self.size).read(values, context)
+        if kind == "U":
+            codes = ArrayOf("i4", self.size, None, low=0, below=0x110000).read(values, context)
+            if not codes.shape[1]:
+                raise ModelFileError("labels have no letters")
+            return np.ascontiguousarray(codes).view(f"<U{codes.shape[1]}").reshape(-1)
+        if kind not in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"):
+            raise ModelFileError("labels have an unknown type")
+        wide = ArrayOf("f8" if kind[0] == "f" else "i8", self.size).read(values, context)
+        return wide.astype(kind)

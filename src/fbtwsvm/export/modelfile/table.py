@@ -1,0 +1,147 @@
+"""Format 1 of a model file: a model of tables with its columns, and the record of its stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...data.columns import ENCODINGS, IMPUTATIONS, SCALES, Choices, Column, Columns
+from ...data.table_model import Run, TableModel
+from ...evaluate.prequential import Prequential, Snapshot
+from ...evaluate.score import Score
+from .classifier import MODEL
+from .container import ModelFileError
+from .parts import COUNT, DETECTOR
+from .schema import ArrayOf, Float, Int, Maybe, Record, Spec, Text, blank
+from .strings import Keys, Words
+
+_FIELDS = tuple(name for name in Snapshot.__dataclass_fields__ if name != "window_classes")
+_WHOLE = ("rows", "kept", "bytes", "drifts", "forgotten")
+
+
+def _choices(**fields: Any) -> Choices:
+    plain: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
+    return Choices(**plain)
+
+
+_CHOICES = Record(
+    _choices,
+    {
+        "target": Text(), "row_id": Maybe(Text()), "drop": Words(), "numeric": Words(), "categorical": Words(),
+        "encode": Text(*ENCODINGS), "impute": Text(*IMPUTATIONS), "scale": Text(*SCALES),
+        "precision": Text("float32", "float64"),
+    },
+)  # fmt: skip
+
+
+def _columns(names: list[str], fills: Any, sizes: Any, categories: list[str], **fields: Any) -> Columns:
+    if sizes.max(initial=0) > len(categories) or int(sizes[sizes > 0].sum()) != len(categories):
+        raise ModelFileError("categories of columns are missing")
+    left, columns = iter(categories), []
+    for name, fill, size in zip(names, fills.tolist(), sizes.tolist(), strict=True):
+        columns.append(Column(name, None if size < 0 else [next(left) for _ in range(size)], fill))
+    found = Columns(columns=columns, **fields)
+    if len(found.names) != len(found.shift):
+        raise ModelFileError("the scale does not fit the columns")
+    return found
+
+
+def _column_parts(columns: Columns) -> dict[str, Any]:
+    parts = columns.columns
+    return {
+        **vars(columns),
+        "names": [column.name for column in parts],
+        "fills": np.array([column.fill for column in parts]),
+        "sizes": np.array([-1 if c.categories is None else len(c.categories) for c in parts], dtype=np.int64),
+        "categories": [category for column in parts for category in column.categories or ()],
+    }
+
+
+_COLUMNS = Record(
+    _columns,
+    {
+        "choices": _CHOICES, "names": Words("C"), "fills": ArrayOf("f8", "C"), "sizes": ArrayOf("i8", "C", low=-1),
+        "categories": Words(), "labels": Text("whole", "text", "number", "truth"), "shift": ArrayOf("f8", "F"),
+        "scale": ArrayOf("f8", "F"), "mean": ArrayOf("f8", "F"), "deviation": ArrayOf("f8", "F"),
+        "recent": ArrayOf("f8", 2, "F"), "weight": Float(), "unseen": COUNT,
+    },
+    parts=_column_parts,
+)  # fmt: skip
+
+
+def _score(known: list[Any], **fields: Any) -> Score:
+    if len(set(known)) != len(known) or (fields["last"] or 0) >= max(len(known), 1) or not len(fields["recent"]):
+        raise ModelFileError("the record of a stream is inconsistent")
+    score: Score = blank(Score)(known={label: i for i, label in enumerate(known)}, **fields)
+    return score
+
+
+_SCORE = Record(
+    _score,
+    {
+        "known": Keys("L"), "counts": ArrayOf("i8", "L", "L", low=0), "same": COUNT, "tested": COUNT,
+        "last": Maybe(COUNT), "recent": ArrayOf("i8", None, 3, low=-1),
+    },
+    parts=lambda score: {**vars(score), "known": list(score.known)},
+)  # fmt: skip
+
+
+def _record(values: Any, classes: Any, marks: Any, **fields: Any) -> Prequential:
+    snapshots = []
+    whole = values[:, [name in _WHOLE for name in _FIELDS]]
+    if not (np.abs(whole) <= 2**53).all():
+        raise ModelFileError("the record of a stream holds counts that are none")
+    for numbers, counts in zip(values.tolist(), classes.tolist(), strict=True):
+        named = {k: int(v) if k in _WHOLE else v for k, v in zip(_FIELDS, numbers, strict=True)}
+        snapshots.append(Snapshot(**named, window_classes=tuple(count for count in counts if count >= 0)))
+    record: Prequential = blank(Prequential)(
+        **fields, model=None, chunks=(), classes=None, progress=False, snapshots=snapshots, marks=marks.tolist()
+    )
+    true_and_given, same = record.score.recent[:, :2], record.score.recent[:, 2]
+    if true_and_given.max() >= len(record.score.known) or same.max() > 1:
+        raise ModelFileError("the record of a stream is inconsistent")
+    return record
+
+
+def _record_parts(record: Prequential) -> dict[str, Any]:
+    snapshots = record.snapshots
+    most = max((len(snapshot.window_classes) for snapshot in snapshots), default=0)
+    classes = np.full((len(snapshots), most), -1, dtype=np.int64)
+    for row, snapshot in zip(classes, snapshots, strict=True):
+        row[: len(snapshot.window_classes)] = snapshot.window_classes
+    values = np.array([[getattr(snapshot, name) for name in _FIELDS] for snapshot in snapshots], dtype=np.float64)
+    return {
+        **vars(record),
+        "values": values.reshape(len(snapshots), len(_FIELDS)),
+        "classes": classes,
+        "marks": np.array(record.marks, dtype=np.int64),
+    }
+
+
+_RECORD_FIELDS: dict[str, Spec] = {
+    "every": Int(1), "most": Maybe(Int(2)), "score": _SCORE, "values": ArrayOf("f8", "N", len(_FIELDS)),
+    "classes": ArrayOf("i8", "N", None, low=-1), "marks": ArrayOf("i8", None, low=0), "rows": COUNT,
+    "seconds": Float(), "monitor": DETECTOR,
+}  # fmt: skip
+_RUN = Record(
+    Run,
+    {
+        "source": Text(), "name": Text(), "place": Text(), "rows": COUNT, "chunk": Int(1),
+        "record": Record(_record, _RECORD_FIELDS, own=("L", "N"), parts=_record_parts),
+    },
+)  # fmt: skip
+
+
+def _table_model(**fields: Any) -> TableModel:
+    model = TableModel(**fields)
+    if hasattr(model.estimator, "n_features_in_") and model.estimator.n_features_in_ != len(model.columns.shift):
+        raise ModelFileError("the classifier does not fit the columns")
+    if model.run is not None:
+        model.run.record.model = model.estimator
+    return model
+
+
+TABLE_MODEL = Record(
+    _table_model, {"columns": _COLUMNS, "estimator": MODEL, "rows": COUNT, "run": Maybe(_RUN)}, own=("C", "F")
+)

@@ -1,0 +1,313 @@
+"""Models for other runtimes: the map, the planes and the decision as a graph of plain ONNX operators (needs onnx).
+
+The graph works in the model's own precision.  Of the pairs a < b it computes both plane values and the margin
+
+    m_ab = slope (log max(|h.u_ab|, floor) - log max(|h.u_ba|, floor) - offset)
+
+and from the margins the winner of the DAG or the vote, and the scores of `decision_function`.  Where it is cheaper, the
+linear end of the feature map is multiplied into the planes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array
+from .._files import replacing
+from ..classifier import FBTWSVM
+from ..data.sources.base import numbered_names
+from ..data.table_model import TableModel
+from ..features.exact import ExactKernel
+from ..features.fourier import FourierFeatures
+from ..features.nystroem import NystroemFeatures
+from ..model._pair_loops import FLOOR, LEAST_CHANCE
+from ..online.model import Committee
+
+_OPSET, _IR = 17, 8  # old enough for every runtime of the last years
+
+
+def export_onnx(model: FBTWSVM | TableModel, path: str | os.PathLike[str]) -> None:
+    """Write a model as an ONNX file with the input ``X`` and the outputs ``label`` and ``scores``.
+
+    Parameters
+    ----------
+    model : FBTWSVM or TableModel
+        A fitted model with the kernel rbf, laplacian or linear, or with Fourier features.  Of a model of tables the
+        scaling becomes part of the graph; ``X`` has its encoded columns as float64, their names are in the metadata.
+    path : path-like
+        Where to write it.
+
+    Raises
+    ------
+    ValueError
+        If the map has no counterpart in plain operators.
+    """
+    try:
+        import onnx
+    except ImportError as error:
+        raise ValueError("Exporting needs onnx: pip install 'fbtwsvm[onnx]'.") from error
+    proto = _model(model)
+    onnx.checker.check_model(proto)
+    with replacing(path) as file:
+        file.write(proto.SerializeToString())
+
+
+class _Graph:
+    """Nodes and constants, put together one by one."""
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self.dtype = dtype
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def constant(self, value: Any, dtype: Any = None) -> str:
+        """Add a constant; returns its name."""
+        from onnx import numpy_helper
+
+        name = f"c{len(self.constants)}"
+        array = np.asarray(value, dtype=self.dtype if dtype is None else dtype)
+        self.constants.append(numpy_helper.from_array(array, name))
+        return name
+
+    def add(self, operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
+        """Add a node; returns the name of its result."""
+        from onnx import helper
+
+        name = output or f"n{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(inputs), [name], **attributes))
+        return name
+
+    def whole(self, value: Any) -> str:
+        """Add a constant of whole numbers."""
+        return self.constant(value, np.int64)
+
+
+def _model(model: FBTWSVM | TableModel) -> Any:
+    from onnx import TensorProto, helper
+
+    estimator = model.estimator if isinstance(model, TableModel) else model
+    dtype = estimator._mapping.dtype
+    graph, real = _Graph(dtype), TensorProto.DOUBLE if dtype == np.float64 else TensorProto.FLOAT
+    rows, given = "X", real
+    if isinstance(model, TableModel):  # scaled in double, as the model does: raw columns may be large
+        shifted = graph.add("Sub", rows, graph.constant(model.columns.shift, np.float64))
+        scaled = graph.add("Div", shifted, graph.constant(model.columns.scale, np.float64))
+        rows, given = graph.add("Cast", scaled, to=real), TensorProto.DOUBLE
+    winners, scores = _decide(graph, estimator, _Planes(graph, estimator, rows))
+    _label(graph, estimator.classes_, winners)
+    graph.add("Identity", scores, output="scores")
+    n_classes = len(estimator.classes_)
+    kinds = {"U": TensorProto.STRING, "O": TensorProto.STRING, "f": TensorProto.DOUBLE, "b": TensorProto.BOOL}
+    label_kind = kinds.get(estimator.classes_.dtype.kind, TensorProto.INT64)
+    proto = helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            "fbtwsvm",
+            [helper.make_tensor_value_info("X", given, ["rows", estimator.n_features_in_])],
+            [
+                helper.make_tensor_value_info("label", label_kind, ["rows"]),
+                helper.make_tensor_value_info("scores", real, ["rows"] if n_classes == 2 else ["rows", n_classes]),
+            ],
+            graph.constants,
+        ),
+        opset_imports=[helper.make_opsetid("", _OPSET)],
+        ir_version=_IR,
+        producer_name="fbtwsvm",
+    )
+    helper.set_model_props(proto, _metadata(model, estimator))
+    return proto
+
+
+def _metadata(model: FBTWSVM | TableModel, estimator: FBTWSVM) -> dict[str, str]:
+    """Describe in JSON what a caller must know: the columns of X, the classes of scores, the encoding."""
+    facts: dict[str, Any] = {"classes": estimator.classes_.tolist()}
+    if isinstance(model, TableModel):
+        columns = model.columns
+        facts |= {"columns": columns.names, "encode": columns.choices.encode, "impute": columns.choices.impute}
+        facts["source_columns"] = [
+            {"name": c.name, "categories": c.categories, "fill": c.fill if c.categories is None else c.most_frequent}
+            for c in columns.columns
+        ]
+    else:
+        facts["columns"] = list(getattr(model, "feature_names_in_", numbered_names(model.n_features_in_)))
+    return {name: json.dumps(value) for name, value in facts.items()}
+
+
+class _Planes:
+    """The feature map in the graph, and the values of planes on it."""
+
+    def __init__(self, graph: _Graph, estimator: FBTWSVM, rows: str) -> None:
+        self.graph, self.mapping = graph, estimator._mapping
+        transformer = self.mapping.transformer
+        self.after: Array | None = None  # a matrix that still has to be multiplied with
+        if transformer is None:
+            self.features = rows
+        elif isinstance(transformer, FourierFeatures):
+            self.features = self._fourier(transformer, rows)
+        elif isinstance(transformer, NystroemFeatures):
+            self.features = self._similarities(transformer, transformer.landmarks_, rows)
+            self.after = transformer.normalisation_.astype(np.float64)
+        elif isinstance(transformer, ExactKernel):
+            self.features = self._similarities(transformer, transformer.rows_, rows)
+        else:
+            raise ValueError(f"The map {type(transformer).__name__} has no export to ONNX.")
+
+    def values(self, planes: Array) -> str:
+        """Add the values of planes (n, D), the last weight being the bias."""
+        graph = self.graph
+        weights, bias = planes[:, :-1].astype(np.float64).T * self.mapping.scale, planes[:, -1]
+        features = self.features
+        if self.after is not None:
+            if weights.shape[1] <= weights.shape[0]:  # fewer planes than features
+                weights = self.after @ weights
+            else:
+                features = graph.add("MatMul", features, graph.constant(self.after))
+        product = graph.add("MatMul", features, graph.constant(weights))
+        return graph.add("Add", product, graph.constant(bias))
+
+    def _fourier(self, transformer: FourierFeatures, rows: str) -> str:
+        graph = self.graph
+        if transformer.kernel == "skewed_intersection":
+            rows = graph.add("Log", graph.add("Add", rows, graph.constant(1.0)))
+        waves = graph.add("MatMul", rows, graph.constant(transformer.frequencies_))
+        cosines = graph.add("Cos", graph.add("Add", waves, graph.constant(transformer.phases_)))
+        return graph.add("Mul", cosines, graph.constant(np.sqrt(2.0 / transformer.n_components)))
+
+    def _similarities(self, transformer: Any, anchors: Any, rows: str) -> str:
+        """Add k(x, anchors)."""
+        graph = self.graph
+        dense = anchors.toarray() if hasattr(anchors, "toarray") else anchors
+        if transformer.kernel == "linear":
+            return graph.add("MatMul", rows, graph.constant(dense.T))
+        if transformer.kernel == "rbf":
+            # -gamma ||x - l||^2 = 2 gamma x.l - gamma ||x||^2 - gamma ||l||^2, never above zero
+            gamma, precise = transformer.gamma_, dense.astype(np.float64)
+            cross = graph.add("MatMul", rows, graph.constant(2.0 * gamma * precise.T))
+            squares = graph.add("ReduceSumSquare", rows, axes=[1], keepdims=1)
+            own = graph.add("Mul", squares, graph.constant(gamma))
+            far = graph.add("Sub", cross, graph.add("Add", own, graph.constant(gamma * np.square(precise).sum(axis=1))))
+            return graph.add("Exp", graph.add("Min", far, graph.constant(0.0)))
+        if transformer.kernel == "laplacian":
+            apart = graph.add("Sub", graph.add("Unsqueeze", rows, graph.whole([1])), graph.constant(dense[None]))
+            far = graph.add("ReduceSum", graph.add("Abs", apart), graph.whole([2]), keepdims=0)
+            return graph.add("Exp", graph.add("Mul", far, graph.constant(-transformer.gamma_)))
+        raise ValueError(f"kernel={transformer.kernel!r} has no export to ONNX; rbf, laplacian and linear have.")
+
+
+def _decide(graph: _Graph, estimator: FBTWSVM, planes: _Planes) -> tuple[str, str]:
+    """Add the decision; returns the names of winners (class indices) and scores."""
+    rule, n_classes = estimator._decision, len(estimator.classes_)
+    if n_classes == 1:
+        none = planes.values(estimator.planes_[0])
+        zero = graph.add("Mul", none, graph.constant(0.0))
+        return graph.add("ArgMax", zero, axis=1, keepdims=0), zero
+    if isinstance(rule, Committee):
+        return _committee(graph, rule, planes, n_classes)
+    margins = _margins(graph, planes, estimator.planes_, rule.offsets, rule.slopes)
+    if n_classes == 2:
+        margin = graph.add("Squeeze", margins, graph.whole([1]))
+        second = graph.add("Greater", margin, graph.constant(0.0))
+        return graph.add("Cast", second, to=7), margin
+    votes = _votes(graph, margins, n_classes)
+    if rule.multiclass == "vote":
+        return graph.add("ArgMax", votes, axis=1, keepdims=0), votes
+    winners = _walk(graph, margins, n_classes)
+    return winners, _winner_first(graph, votes, winners, n_classes)
+
+
+def _margins(graph: _Graph, planes: _Planes, weights: Array, offsets: Array, slopes: Array) -> str:
+    """Add the margins of all pairs a < b, (n, pairs): positive where b wins."""
+    first, second = np.triu_indices(len(weights), 1)
+    logs = []
+    for these in (weights[first, second], weights[second, first]):
+        floored = graph.add("Max", graph.add("Abs", planes.values(these)), graph.constant(FLOOR))
+        logs.append(graph.add("Log", floored))
+    apart = graph.add("Sub", graph.add("Sub", *logs), graph.constant(offsets[first, second]))
+    return graph.add("Mul", apart, graph.constant(slopes[first, second]))
+
+
+def _incidence(n_classes: int) -> tuple[Array, Array]:
+    """Matrices (pairs, classes) that pick the first and the second class of each pair."""
+    first, second = np.triu_indices(n_classes, 1)
+    return np.eye(n_classes)[first], np.eye(n_classes)[second]
+
+
+def _votes(graph: _Graph, margins: str, n_classes: int) -> str:
+    """Add pairs won and, as less than a third of a vote, by how much."""
+    first, second = _incidence(n_classes)
+    seconds = graph.add("Greater", margins, graph.constant(0.0))
+    won = graph.add("Cast", seconds, to=11 if graph.dtype == np.float64 else 1)
+    # the second class has won the pair, or else the first: first + won (second - first)
+    moved = graph.add("MatMul", won, graph.constant(second - first))
+    votes = graph.add("Add", moved, graph.constant(first.sum(axis=0)))
+    total = graph.add("MatMul", margins, graph.constant(second - first))
+    size = graph.add("Mul", graph.add("Add", graph.add("Abs", total), graph.constant(1.0)), graph.constant(3.0))
+    return graph.add("Add", votes, graph.add("Div", total, size))
+
+
+def _walk(graph: _Graph, margins: str, n_classes: int) -> str:
+    """Add the DAG: each class challenges the winner so far."""
+    place = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
+    king = graph.add("Mul", graph.add("ArgMax", margins, axis=1, keepdims=1), graph.whole(0))
+    for challenger in range(1, n_classes):
+        pairs = graph.whole([place[holder, challenger] for holder in range(challenger)])
+        margin = graph.add("GatherElements", margins, graph.add("Gather", pairs, king), axis=1)
+        wins = graph.add("Greater", margin, graph.constant(0.0))
+        king = graph.add("Where", wins, graph.whole([[challenger]]), king)
+    return graph.add("Squeeze", king, graph.whole([1]))
+
+
+def _winner_first(graph: _Graph, votes: str, winners: str, n_classes: int) -> str:
+    """Let the winner have the largest score, by exchange with the class that has it."""
+    top = graph.add("ArgMax", votes, axis=1, keepdims=1)
+    won = graph.add("Unsqueeze", winners, graph.whole([1]))
+    best = graph.add("GatherElements", votes, top, axis=1)
+    own = graph.add("GatherElements", votes, won, axis=1)
+    lowered = graph.add("ScatterElements", votes, top, own, axis=1)
+    return graph.add("ScatterElements", lowered, won, best, axis=1)
+
+
+def _committee(graph: _Graph, rule: Committee, planes: _Planes, n_classes: int) -> tuple[str, str]:
+    """Add log-chances of every trusted machine, weighted by trust."""
+    learner, total = rule.learner, None
+    for trust, member in zip(learner.trust, learner.members, strict=True):
+        if trust > 0:
+            chances = _log_chances(graph, planes, member.planes, learner.decision, n_classes)
+            part = graph.add("Mul", chances, graph.constant(trust))
+            total = part if total is None else graph.add("Add", total, part)
+    if total is None:  # nobody is trusted: then all classes are equal
+        none = planes.values(learner.members[0].planes[:, 0])
+        total = graph.add("Mul", none, graph.constant(0.0))
+    winners = graph.add("ArgMax", total, axis=1, keepdims=0)
+    if n_classes > 2:
+        return winners, total
+    signs = graph.constant(np.array([[-1.0], [1.0]]))
+    return winners, graph.add("Squeeze", graph.add("MatMul", total, signs), graph.whole([1]))
+
+
+def _log_chances(graph: _Graph, planes: _Planes, weights: Array, decision: Any, n_classes: int) -> str:
+    """Add log p_k with p_k proportional to 1 / sum_j exp(m_kj)."""
+    first, second = _incidence(n_classes)
+    margins = _margins(graph, planes, weights, decision.learned_offsets, decision.slopes)
+    over = []
+    for signed, picks in ((margins, first), (graph.add("Neg", margins), second)):
+        grown = graph.add("Exp", graph.add("Min", signed, graph.constant(50.0)))
+        over.append(graph.add("MatMul", grown, graph.constant(picks)))
+    sums = graph.add("Add", graph.add("Add", *over), graph.constant(1.0))
+    logs = graph.add("LogSoftmax", graph.add("Neg", graph.add("Log", sums)), axis=1)
+    return graph.add("Max", logs, graph.constant(LEAST_CHANCE))
+
+
+def _label(graph: _Graph, classes: Array, winners: str) -> None:
+    """Add the labels of the winners."""
+    if classes.dtype.kind in "UO":
+        names = graph.constant(np.array([str(label) for label in classes], dtype=object), object)
+    else:
+        wide = {"f": np.float64, "b": np.bool_}.get(classes.dtype.kind, np.int64)
+        names = graph.constant(classes, wide)
+    graph.add("Gather", names, winners, output="label")

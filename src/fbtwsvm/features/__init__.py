@@ -1,0 +1,8 @@
+"""Feature maps z(x) with z(x).z(y) close to k(x, y): each a transformer that can be used alone."""
+
+from .additive import AdditiveIntersectionFeatures
+from .exact import ExactKernel
+from .fourier import FourierFeatures
+from .nystroem import NystroemFeatures
+
+__all__ = ["AdditiveIntersectionFeatures", "ExactKernel", "FourierFeatures", "NystroemFeatures"]

@@ -1,0 +1,45 @@
+"""What all feature maps share: validation, gamma, tags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._arrays import Array
+from .kernels import check_domain, gamma_scale
+
+_DEFAULT_COMPONENTS = 100
+
+
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Shared contract of the maps: validation, gamma, tags."""
+
+    def map(self, X: Any) -> Array:
+        """Map rows that have been checked."""
+        raise NotImplementedError
+
+    def _start(self, X: Any) -> Any:
+        """Validate parameters and training rows, resolve gamma."""
+        self._validate_params()
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_domain(self.kernel, X)
+        if hasattr(self, "gamma"):
+            self.gamma_ = gamma_scale(X, self.kernel) if self.gamma == "scale" else float(self.gamma)
+        return X
+
+    def _rows(self, X: Any) -> Any:
+        """Validate rows to be mapped."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        check_domain(self.kernel, X)
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.kernel in ("chi2", "intersection")
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,123 @@
+"""Random Fourier features."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
+
+from .._arrays import Array
+from .base import _DEFAULT_COMPONENTS, FeatureMap
+from .kernels import log_skewed
+
+
+class FourierFeatures(FeatureMap):
+    """Random Fourier features: cosines along random directions, with random phases.
+
+    z(x) = sqrt(2 / m) cos(omega_j.x + phase_j) for j = 1..m, the omega_j drawn from the kernel's spectrum (Rahimi
+    and Recht 2007); z(x).z(y) tends to k(x, y) as m grows, and ||z(x)|| to 1.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "skewed_intersection"}, default="rbf"
+        Kernel to approximate (see :mod:`fbtwsvm.features.kernels`).
+    gamma : float or "scale", default="scale"
+        Width of the rbf and laplacian kernels; "scale" is 1 / (n_features * X.var()), with X.std() for laplacian.
+    n_components : int, default=100
+        Number of features.
+    orthogonal : bool, default=False
+        Draw the directions orthogonal to each other (rbf only): a smaller error for the same number.
+    random_state : int, RandomState or None, default=None
+        Seed of the frequencies.
+
+    Attributes
+    ----------
+    frequencies_ : ndarray of shape (n_features_in_, n_components)
+        The omega_j.
+    phases_ : ndarray of shape (n_components,)
+        In [0, 2 pi).
+    gamma_ : float
+        The width in use.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fbtwsvm.features import FourierFeatures
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> Z = FourierFeatures(gamma=0.1, n_components=4000, random_state=0).fit_transform(X)
+    >>> exact = np.exp(-0.1 * ((X[:, None] - X) ** 2).sum(axis=-1))
+    >>> bool(np.abs(Z @ Z.T - exact).max() < 0.1)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions({"rbf", "laplacian", "skewed_intersection"})],
+        "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "orthogonal": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        n_components: int = _DEFAULT_COMPONENTS,
+        orthogonal: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.n_components = n_components
+        self.orthogonal = orthogonal
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the frequencies; of X only the number of columns and, for "scale", the variance count."""
+        X = self._start(X)
+        if self.orthogonal and self.kernel != "rbf":
+            raise ValueError(
+                f"Orthogonal features exist for kernel='rbf' only, got kernel={self.kernel!r}. Use orthogonal=False."
+            )
+        random = check_random_state(self.random_state)
+        n_features, count = X.shape[1], self.n_components
+        if self.orthogonal:
+            frequencies = np.sqrt(2.0 * self.gamma_) * _orthogonal_directions(n_features, count, random)
+        elif self.kernel == "rbf":
+            frequencies = np.sqrt(2.0 * self.gamma_) * random.standard_normal((n_features, count))
+        else:
+            width = self.gamma_ if self.kernel == "laplacian" else 0.5
+            frequencies = width * random.standard_cauchy((n_features, count))
+        self.phases_ = random.uniform(0.0, 2.0 * np.pi, size=count).astype(X.dtype)
+        self.frequencies_ = frequencies.astype(X.dtype)
+        self._n_features_out = self.n_components
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Map rows; float32 in, float32 out."""
+        return self.map(self._rows(X))
+
+    def map(self, X: Any) -> Array:
+        """Map rows that have been checked."""
+        if self.kernel == "skewed_intersection":
+            X = log_skewed(X)
+        waves: Array = safe_sparse_dot(X, self.frequencies_.astype(X.dtype, copy=False), dense_output=True)
+        waves += self.phases_.astype(X.dtype, copy=False)
+        np.cos(waves, out=waves)
+        waves *= np.sqrt(2.0 / self.n_components)
+        return waves
+
+
+def _orthogonal_directions(n_features: int, count: int, random: np.random.RandomState) -> Array:
+    """Gaussian-length directions, orthogonal within each block of n_features (Yu et al. 2016)."""
+    blocks = []
+    for done in range(0, count, n_features):
+        q, r = np.linalg.qr(random.standard_normal((n_features, min(n_features, count - done))))
+        blocks.append(q * np.sign(np.diag(r)))
+    directions = np.concatenate(blocks, axis=1)
+    return directions * np.sqrt(random.chisquare(n_features, size=count))

@@ -1,0 +1,151 @@
+"""Kernel functions k(X, Y) and the scale of gamma.
+
+| name                | k(x, y)                                                     | input      |
+|---------------------|-------------------------------------------------------------|------------|
+| linear              | x.y                                                         | any        |
+| rbf                 | exp(-gamma ||x - y||_2^2)                                   | any        |
+| laplacian           | exp(-gamma ||x - y||_1)                                     | any        |
+| chi2                | sum 2 x_j y_j / (x_j + y_j)                                 | x >= 0     |
+| intersection        | sum min(x_j, y_j)                                           | x >= 0     |
+| skewed_chi2         | prod 2 sqrt(x_j + 1) sqrt(y_j + 1) / (x_j + y_j + 2)        | x > -1     |
+| skewed_intersection | prod sqrt(min((x_j + 1) / (y_j + 1), (y_j + 1) / (x_j + 1)))| x > -1     |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from .._arrays import Array
+
+Kernel = Callable[[Any, Any], Array]
+
+KERNELS = ("rbf", "linear", "laplacian", "chi2", "intersection", "skewed_chi2", "skewed_intersection")
+USES_GAMMA = ("rbf", "laplacian")
+_TILE = 4096
+_STRIP = 64
+SKEW = 1.0  # the c of the skewed kernels, as in scikit-learn's SkewedChi2Sampler
+
+
+def similarity(kernel: str | Kernel, gamma: float) -> Kernel:
+    """Return k(X, Y) -> matrix for a kernel's name, or the callable itself."""
+    if callable(kernel):
+        return lambda X, Y: _checked(kernel, X, Y)
+    named: dict[str, Kernel] = {
+        "linear": lambda X, Y: np.asarray(safe_sparse_dot(X, Y.T, dense_output=True)),
+        "rbf": lambda X, Y: _rbf(X, Y, gamma),
+        "laplacian": lambda X, Y: np.exp(-gamma * manhattan_distances(X, Y)),
+        "chi2": _chi2,
+        "intersection": _intersection,
+        "skewed_chi2": _skewed_chi2,
+        "skewed_intersection": lambda X, Y: np.exp(-0.5 * manhattan_distances(log_skewed(X), log_skewed(Y))),
+    }
+    return named[kernel]
+
+
+def _checked(kernel: Kernel, X: Any, Y: Any) -> Array:
+    """Call a kernel that was given as a function, and check what it returns."""
+    result: Any = kernel(X, Y)
+    matrix: Array = result.toarray() if sp.issparse(result) else np.asarray(result)
+    if matrix.shape != (X.shape[0], Y.shape[0]):
+        raise ValueError(
+            f"The kernel function returned shape {matrix.shape} for {X.shape[0]} and {Y.shape[0]} rows: it must return "
+            "the matrix of similarities of all rows of its first argument with all rows of its second."
+        )
+    if not np.isfinite(matrix).all():
+        raise ValueError("The kernel function returned NaN or infinity.")
+    return matrix
+
+
+def is_normalised(kernel: str | Kernel) -> bool:
+    """Whether k(x, x) = 1 for every x."""
+    return kernel in ("rbf", "laplacian", "skewed_chi2", "skewed_intersection")
+
+
+def check_domain(kernel: str | Kernel, X: Any) -> None:
+    """Refuse values for which the kernel does not exist."""
+    smallest = X.min() if X.shape[0] else 0.0
+    if kernel in ("chi2", "intersection") and smallest < 0:
+        raise ValueError(
+            f"Negative values in data passed to kernel={kernel!r}: it is made for histograms and needs X >= 0 "
+            f"(smallest value: {smallest}). Shift the data, or use kernel='rbf'."
+        )
+    if kernel in ("skewed_chi2", "skewed_intersection") and smallest <= -SKEW:
+        raise ValueError(
+            f"kernel={kernel!r} needs X > {-SKEW} (smallest value: {smallest}). Shift the data, or use kernel='rbf'."
+        )
+
+
+def gamma_scale(X: Any, kernel: str | Kernel = "rbf", weights: Array | None = None) -> float:
+    """1 / (n_features * variance of X); for the laplacian kernel its root; 1 / n_features where nothing varies."""
+    if weights is None:
+        weights = np.ones(X.shape[0])
+    share = weights / (weights.sum() * X.shape[1])
+    tiles = [slice(i, i + _TILE) for i in range(0, X.shape[0], _TILE)]
+    mean = sum(float(share[t] @ np.asarray(X[t].sum(axis=1, dtype=np.float64)).reshape(-1)) for t in tiles)
+    if sp.issparse(X):
+        variance = float((share @ X.multiply(X)).sum()) - mean**2
+        rounding = 1e-13 * mean**2
+    else:
+        variance = sum(float(share[t] @ ((X[t] - mean) ** 2).sum(axis=1)) for t in tiles)
+        rounding = (4.0 * float(np.finfo(X.dtype).eps) * mean) ** 2
+    if variance <= rounding:  # what rounding leaves of constant data is not a scale
+        return float(1.0 / X.shape[1])
+    spread = np.sqrt(variance) if kernel == "laplacian" else variance
+    return float(1.0 / (X.shape[1] * spread))
+
+
+def _rbf(X: Any, Y: Any, gamma: float) -> Array:
+    """exp(-gamma ||x - y||^2) in the precision of X, with one matrix product and no copy of the result.
+
+    Dense rows are taken relative to the mean of Y, which the kernel does not see but float32 does.
+    """
+    if not sp.issparse(X) and not sp.issparse(Y):
+        centre = Y.mean(axis=0)
+        X, Y = X - centre, Y - centre
+    out: Array = np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
+    left, right = gamma * row_norms(X, squared=True)[:, None], gamma * row_norms(Y, squared=True)
+    for start in range(0, len(out), _STRIP):  # few rows at a time stay in the cache from one step to the next
+        strip = out[start : start + _STRIP]
+        strip *= 2.0 * gamma
+        strip -= left[start : start + _STRIP]
+        strip -= right
+        np.minimum(strip, 0.0, out=strip)
+        np.exp(strip, out=strip)
+    return out
+
+
+def log_skewed(X: Any) -> Array:
+    """log(x + 1): in it the skewed kernels are functions of a difference."""
+    dense = X.toarray() if sp.issparse(X) else X
+    return np.asarray(np.log(dense + SKEW))
+
+
+def _sums(X: Any) -> Array:
+    return np.asarray(X.sum(axis=1)).reshape(-1)
+
+
+def _chi2(X: Any, Y: Any) -> Array:
+    """2xy / (x + y) = ((x + y) - (x - y)^2 / (x + y)) / 2, and scikit-learn has the second part."""
+    X, Y = (Z.toarray() if sp.issparse(Z) else Z for Z in (X, Y))
+    return np.asarray(0.5 * (_sums(X)[:, None] + _sums(Y) + additive_chi2_kernel(X, Y)))
+
+
+def _intersection(X: Any, Y: Any) -> Array:
+    """min(x, y) = ((x + y) - |x - y|) / 2."""
+    return np.asarray(0.5 * (_sums(X)[:, None] + _sums(Y) - manhattan_distances(X, Y)))
+
+
+def _skewed_chi2(X: Any, Y: Any) -> Array:
+    """Product over attributes of sech((log(x + c) - log(y + c)) / 2)."""
+    left, right = log_skewed(X), log_skewed(Y)
+    total = np.zeros((len(left), len(right)), dtype=left.dtype)
+    for j in range(left.shape[1]):
+        half = 0.5 * np.abs(left[:, j, None] - right[:, j])
+        total += half + np.log1p(np.exp(-2.0 * half)) - np.log(2.0)  # log cosh without overflow
+    return np.exp(-total)

@@ -1,0 +1,201 @@
+"""Nystroem features: a row seen from landmarks."""
+
+from __future__ import annotations
+
+from copy import copy
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, get_blas_funcs, solve_triangular
+from scipy.linalg.lapack import dtrtri
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from .._arrays import Array
+from .base import _DEFAULT_COMPONENTS, FeatureMap
+from .kernels import KERNELS, Kernel, similarity
+
+
+class NystroemFeatures(FeatureMap):
+    """Nystroem features: a row seen from m landmark rows.
+
+    z(x) = L^-1 k(landmarks, x) with L L' = k(landmarks, landmarks), so that z(x).z(y) = k(x, y) whenever one of
+    them is a landmark.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="rbf"
+        A name from :mod:`fbtwsvm.features.kernels`, or a function k(X, Y) that returns the matrix.
+    gamma : float or "scale", default="scale"
+        Width of the rbf and laplacian kernels.
+    n_components : int or "auto", default="auto"
+        Number of landmarks, at most the number of rows; "auto" is 100, or all rows when there are fewer.
+    landmarks : {"random", "kmeans", "leverage"}, default="random"
+        Rows drawn at random, cluster centres, or rows drawn by how badly a random sample explains them
+        (approximate ridge leverage scores).
+    random_state : int, RandomState or None, default=None
+        Seed of the choice.
+
+    Attributes
+    ----------
+    landmarks_ : array of shape (n_components, n_features_in_)
+        The landmarks.
+    landmark_indices_ : ndarray of shape (n_components,) or None
+        Rows of the training data that became landmarks; None for "kmeans".
+    normalisation_ : ndarray of shape (n_components, n_components)
+        L^-T.
+    gamma_ : float
+        The width in use.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fbtwsvm.features import NystroemFeatures
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> Z = NystroemFeatures(gamma=0.1, n_components=100, random_state=0).fit_transform(X)
+    >>> exact = np.exp(-0.1 * ((X[:, None] - X) ** 2).sum(axis=-1))
+    >>> bool(np.abs(Z @ Z.T - exact).max() < 0.05)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(set(KERNELS)), callable],
+        "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
+        "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "landmarks": [StrOptions({"random", "kmeans", "leverage"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: str | Kernel = "rbf",
+        gamma: float | str = "scale",
+        n_components: int | str = "auto",
+        landmarks: str = "random",
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose the landmarks and factorise their kernel matrix."""
+        X = self._start(X)
+        n = X.shape[0]
+        count = min(_DEFAULT_COMPONENTS, n) if self.n_components == "auto" else int(self.n_components)
+        check_landmarks(count, n)
+        random = check_random_state(self.random_state)
+        kernel = similarity(self.kernel, self.gamma_)
+        self.landmark_indices_ = None
+        if self.landmarks == "kmeans":
+            self.landmarks_ = _cluster_centres(X, count, random)
+        else:
+            if self.landmarks == "random":
+                chosen = random.choice(n, count, replace=False)
+            else:
+                chosen = _leverage_choice(X, count, kernel, random)
+            self.landmark_indices_ = np.sort(chosen)
+            self.landmarks_ = X[self.landmark_indices_]
+        self._normalise(X.dtype)
+        return self
+
+    def _normalise(self, dtype: np.dtype) -> None:
+        """Find the normalisation of the landmarks."""
+        precise = self.landmarks_.astype(np.float64)
+        between = similarity(self.kernel, self.gamma_)(precise, precise)
+        # Rows seen in float32 carry its rounding: directions smaller than that mean nothing.
+        factor = _jittered_factor(between, 1e-7 if dtype == np.float32 else 1e-11)
+        inverse, _ = dtrtri(factor, lower=True)
+        self.normalisation_ = np.ascontiguousarray(inverse.T, dtype=dtype)
+        self._n_features_out = len(factor)
+
+    def with_landmarks(self, landmarks: Any) -> Self:
+        """Return a fitted copy of this map with other landmarks.
+
+        Parameters
+        ----------
+        landmarks : {ndarray, sparse matrix} of shape (n_components, n_features_in_)
+            The rows to use.
+
+        Returns
+        -------
+        NystroemFeatures
+            The new map; this one is left as it is.
+        """
+        check_is_fitted(self)
+        twin = copy(self)
+        twin.landmarks_, twin.landmark_indices_ = landmarks, None
+        twin._normalise(self.normalisation_.dtype)
+        return twin
+
+    def transform(self, X: Any) -> Array:
+        """Map rows; float32 in, float32 out."""
+        return self.map(self._rows(X))
+
+    def map(self, X: Any) -> Array:
+        """Map rows that have been checked."""
+        seen = similarity(self.kernel, self.gamma_)(X, self.landmarks_.astype(X.dtype, copy=False))
+        columns = np.ascontiguousarray(seen, dtype=X.dtype).T  # as BLAS sees rows in C order
+        # L^-T is triangular, which halves the work; what a user's kernel returned is not ours to write on.
+        multiply = get_blas_funcs("trmm", (columns,))
+        inverse = self.normalisation_.astype(X.dtype, copy=False).T
+        mapped: Array = multiply(1.0, inverse, columns, lower=True, overwrite_b=not callable(self.kernel)).T
+        return mapped
+
+
+def check_landmarks(count: int, n: int) -> None:
+    """Refuse more landmarks than rows."""
+    if count > n:
+        raise ValueError(
+            f"n_components={count} is more than the {n} distinct rows that landmarks can be chosen from: "
+            f"use at most {n}, or Fourier features."
+        )
+
+
+def _jittered_factor(between: Array, jitter: float) -> Array:
+    """Cholesky factor of a kernel matrix of landmarks; close ones make it singular, so the jitter grows if it must."""
+    matrix = np.asarray(between, dtype=np.float64)
+    trace = float(np.trace(matrix)) or 1.0
+    for growth in (1.0, 1e2, 1e4):
+        try:
+            ridged = matrix + growth * jitter * trace * np.eye(len(matrix))
+            factor: Array = cholesky(ridged, lower=True, check_finite=False)
+        except LinAlgError:
+            continue
+        return factor
+    raise ValueError(
+        "The kernel matrix of the landmarks is not positive semi-definite: this kernel cannot have a feature map."
+    )
+
+
+def _cluster_centres(X: Any, count: int, random: np.random.RandomState) -> Array:
+    """Cluster centres of at most 20 rows per centre."""
+    from sklearn.cluster import MiniBatchKMeans  # slow to import, and seldom wanted
+
+    rows = X[random.choice(X.shape[0], min(X.shape[0], 20 * count), replace=False)]
+    clusters = MiniBatchKMeans(count, batch_size=max(1024, 2 * count), n_init=1, max_iter=20, random_state=random)
+    centres: Array = clusters.fit(rows).cluster_centers_
+    return centres
+
+
+def _leverage_choice(X: Any, count: int, kernel: Kernel, random: np.random.RandomState) -> Array:
+    """Draw rows by approximate ridge leverage scores.
+
+    With a uniform sample S of `count` rows, l_i = k_ii - k_iS (K_SS + r I)^-1 k_Si + r is large where S is blind.
+    Scores are taken on a pool of at most 8 rows per landmark.
+    """
+    pool = random.choice(X.shape[0], min(X.shape[0], 8 * count), replace=False)
+    sample = X[random.choice(pool, min(len(pool), count), replace=False)]
+    between = np.asarray(kernel(sample, sample), dtype=np.float64)
+    ridge = (0.01 * np.trace(between) / len(between)) or 1.0
+    factor = _jittered_factor(between + ridge * np.eye(len(between)), 1e-12)
+    seen = np.asarray(kernel(X[pool], sample), dtype=np.float64)
+    explained = solve_triangular(factor, seen.T, lower=True)
+    own = np.concatenate([np.diag(kernel(X[part], X[part])) for part in np.array_split(pool, -(-len(pool) // 256))])
+    score = np.maximum(own - np.einsum("ij,ij->j", explained, explained), 0.0) + ridge
+    return random.choice(pool, count, replace=False, p=score / score.sum())

@@ -1,0 +1,273 @@
+"""The compiled loops of the decision: pair margins, the DAG, the vote, coupling, the fit of offsets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._arrays import compiled
+
+FLOOR = 1e-12  # plane values below this count as zero, so that their logarithm exists
+LEAST_CHANCE = -12.0  # logarithm: no member of a committee is ever quite sure
+MIN_SLOPE = 0.05  # a pair that left-out rows say is no better than chance keeps this much
+
+
+@compiled
+def pair_margin(near_first, near_second, offset, slope):
+    """Signed margin of a pair from its two plane values: positive means the second class.
+
+    slope (log|h.u_ab| - log|h.u_ba| - offset); zero, so the first class, when both values vanish.
+    """
+    first, second = abs(near_first), abs(near_second)
+    if first <= FLOOR and second <= FLOOR:
+        return 0.0
+    return slope * (np.log(max(first, FLOOR)) - np.log(max(second, FLOOR)) - offset)
+
+
+@compiled
+def walk_planes(rows, planes, offsets, slopes):
+    """King of the hill over the classes in order: 2 (n_classes - 1) plane values a row.
+
+    The challenger is the outer loop, so that its planes stay in the cache for all rows.
+    """
+    n, n_classes, n_columns = rows.shape[0], planes.shape[0], rows.shape[1]
+    king = np.zeros(n, dtype=np.int64)
+    for challenger in range(1, n_classes):
+        for i in range(n):
+            holder = king[i]
+            row, near_king, near_challenger = rows[i], planes[holder, challenger], planes[challenger, holder]
+            first, second = row[0] * near_king[0], row[0] * near_challenger[0]
+            for k in range(1, n_columns):
+                first += row[k] * near_king[k]
+                second += row[k] * near_challenger[k]
+            if pair_margin(first, second, offsets[holder, challenger], slopes[holder, challenger]) > 0.0:
+                king[i] = challenger
+    return king
+
+
+@compiled
+def pair_margins(values, offsets, slopes):
+    """Turn plane values (n, K, K) into margins in place: [i, a, b] > 0 means b beats a on row i."""
+    n_classes = values.shape[1]
+    for i in range(values.shape[0]):
+        for a in range(n_classes):
+            values[i, a, a] = 0.0
+            for b in range(a + 1, n_classes):
+                margin = pair_margin(values[i, a, b], values[i, b, a], offsets[a, b], slopes[a, b])
+                values[i, a, b] = margin
+                values[i, b, a] = -margin
+
+
+@compiled
+def walk_margins(margins):
+    """King of the hill on margins that are already there."""
+    king = np.zeros(margins.shape[0], dtype=np.int64)
+    for i in range(margins.shape[0]):
+        for challenger in range(1, margins.shape[1]):
+            if margins[i, king[i], challenger] > 0.0:
+                king[i] = challenger
+    return king
+
+
+@compiled
+def vote_scores(margins):
+    """Pairs won by each class, plus less than a third of a vote for how clearly (ties count for the first)."""
+    n, n_classes = margins.shape[0], margins.shape[1]
+    scores = np.zeros((n, n_classes))
+    for i in range(n):
+        for a in range(n_classes):
+            votes, total = 0.0, 0.0
+            for b in range(n_classes):
+                if b != a:
+                    margin = -margins[i, a, b]
+                    total += margin
+                    if margin > 0.0 or (margin == 0.0 and a < b):
+                        votes += 1.0
+            scores[i, a] = votes + total / (3.0 * (abs(total) + 1.0))
+    return scores
+
+
+@compiled
+def couple(margins):
+    """Class probabilities from pairwise ones (Wu, Lin and Weng 2004, second method).
+
+    r_ab = 1 / (1 + exp(margin_ab)); minimises sum (r_ba p_a - r_ab p_b)^2 on the simplex by the
+    fixed-point sweeps of their algorithm 2.
+    """
+    n, n_classes = margins.shape[0], margins.shape[1]
+    result = np.empty((n, n_classes))
+    r = np.empty((n_classes, n_classes))
+    q = np.empty((n_classes, n_classes))
+    qp = np.empty(n_classes)
+    for i in range(n):
+        if n_classes == 2:
+            result[i, 0] = 1.0 / (1.0 + np.exp(margins[i, 0, 1]))
+            result[i, 1] = 1.0 - result[i, 0]
+            continue
+        for a in range(n_classes):
+            for b in range(n_classes):
+                r[a, b] = min(max(1.0 / (1.0 + np.exp(margins[i, a, b])), 1e-7), 1.0 - 1e-7)
+        for a in range(n_classes):
+            q[a, a] = 0.0
+            for b in range(n_classes):
+                if b != a:
+                    q[a, a] += r[b, a] * r[b, a]
+                    q[a, b] = -r[b, a] * r[a, b]
+        p = result[i]
+        p[:] = 1.0 / n_classes
+        for _ in range(max(100, n_classes)):
+            pqp = 0.0
+            for a in range(n_classes):
+                qp[a] = 0.0
+                for b in range(n_classes):
+                    qp[a] += q[a, b] * p[b]
+                pqp += p[a] * qp[a]
+            error = 0.0
+            for a in range(n_classes):
+                error = max(error, abs(qp[a] - pqp))
+            if error < 0.001 / n_classes:
+                break
+            for a in range(n_classes):
+                step = (pqp - qp[a]) / q[a, a]
+                p[a] += step
+                pqp = (pqp + step * (step * q[a, a] + 2.0 * qp[a])) / ((1.0 + step) * (1.0 + step))
+                for b in range(n_classes):
+                    qp[b] = (qp[b] + step * q[a, b]) / (1.0 + step)
+                    p[b] /= 1.0 + step
+        p /= p.sum()
+    return result
+
+
+@compiled
+def fit_offset(ratio, second, weight, start_slope, strength):
+    """Logistic fit of P(second class) = 1 / (1 + exp(-(slope ratio - shift))); returns (offset, slope).
+
+    Newton's method on the log loss with a ridge of `strength` that draws the slope to `start_slope` and the
+    shift to zero, the plain rule: a pair with few rows stays near it.
+    """
+    slope, shift = start_slope, 0.0
+    best = np.inf
+    step_slope, step_shift = 0.0, 0.0
+    for _ in range(100):
+        loss = 0.5 * strength * ((slope - start_slope) ** 2 + shift**2)
+        g0, g1 = strength * (slope - start_slope), strength * shift
+        h00, h01, h11 = strength, 0.0, strength
+        for i in range(ratio.shape[0]):
+            z = slope * ratio[i] - shift
+            p = 1.0 / (1.0 + np.exp(-z))
+            target = 1.0 if second[i] else 0.0
+            loss += weight[i] * (max(z, 0.0) + np.log1p(np.exp(-abs(z))) - target * z)
+            d, h = weight[i] * (p - target), weight[i] * p * (1.0 - p)
+            g0 += d * ratio[i]
+            g1 -= d
+            h00 += h * ratio[i] * ratio[i]
+            h01 -= h * ratio[i]
+            h11 += h
+        if loss > best + 1e-12 * abs(best):  # overshot: go half the way back
+            step_slope, step_shift = 0.5 * step_slope, 0.5 * step_shift
+            slope, shift = slope + step_slope, shift + step_shift
+            if abs(step_slope) + abs(step_shift) < 1e-12:
+                break
+            continue
+        best = loss
+        determinant = h00 * h11 - h01 * h01
+        step_slope = (h11 * g0 - h01 * g1) / determinant
+        step_shift = (h00 * g1 - h01 * g0) / determinant
+        slope, shift = slope - step_slope, shift - step_shift
+        if abs(step_slope) + abs(step_shift) < 1e-10:
+            break
+    if slope < MIN_SLOPE:
+        # Left-out rows say the planes are no better than chance: only the shift means anything.
+        slope = MIN_SLOPE
+    return shift / slope, slope
+
+
+@compiled
+def pooled_slope(near, far, owner, sampled, weights, start_slope, strength):
+    """Slope that all pairs share: least log loss of "own class beats class k" over left-out rows."""
+    slope = start_slope
+    for _ in range(50):
+        gradient, curvature = strength * (slope - start_slope), strength
+        for i in range(near.shape[0]):
+            if sampled[i]:
+                for k in range(near.shape[1]):
+                    # Both zero: class k was not known when the row was tested.
+                    if k != owner[i] and (near[i, k] != 0.0 or far[i, k] != 0.0):
+                        margin = pair_margin(near[i, k], far[i, k], 0.0, 1.0)
+                        p = 1.0 / (1.0 + np.exp(-slope * margin))
+                        gradient += weights[i] * p * margin
+                        curvature += weights[i] * p * (1.0 - p) * margin * margin
+        step = gradient / curvature
+        slope = max(slope - step, 0.5 * slope)
+        if abs(step) < 1e-8:
+            break
+    return slope
+
+
+@compiled
+def fit_offsets(near, far, starts, sampled, weights, start_slope, strength):
+    """Offset and slope of every pair a < b from left-out values; the upper triangles are filled.
+
+    A pair of which one class has no row to judge by keeps the plain rule.
+    """
+    n_classes = starts.shape[0] - 1
+    offsets = np.zeros((n_classes, n_classes))
+    slopes = np.ones((n_classes, n_classes))
+    for a in range(n_classes):
+        for b in range(a + 1, n_classes):
+            size = starts[a + 1] - starts[a] + starts[b + 1] - starts[b]
+            ratio, weight = np.empty(size), np.empty(size)
+            second = np.empty(size, dtype=np.bool_)
+            count = 0
+            for own, other in ((a, b), (b, a)):
+                for i in range(starts[own], starts[own + 1]):
+                    if sampled[i] and (near[i, other] != 0.0 or far[i, other] != 0.0):
+                        margin = pair_margin(near[i, other], far[i, other], 0.0, 1.0)
+                        second[count] = own == b
+                        ratio[count] = -margin if second[count] else margin
+                        weight[count] = weights[i]
+                        count += 1
+            slopes[a, b] = start_slope
+            if 0 < second[:count].sum() < count:
+                offsets[a, b], slopes[a, b] = fit_offset(
+                    ratio[:count], second[:count], weight[:count], start_slope, strength
+                )
+    return offsets, slopes
+
+
+@compiled
+def left_out_margins(near, far, starts, offsets, slopes):
+    """Margin (n, n_classes) by which each class beats a row's own class, from left-out values; 0 for itself."""
+    n_classes = starts.shape[0] - 1
+    margins = np.zeros((near.shape[0], n_classes))
+    for own in range(n_classes):
+        for i in range(starts[own], starts[own + 1]):
+            for k in range(n_classes):
+                if k > own:
+                    margins[i, k] = pair_margin(near[i, k], far[i, k], offsets[own, k], slopes[own, k])
+                elif k < own:
+                    margins[i, k] = -pair_margin(far[i, k], near[i, k], offsets[k, own], slopes[k, own])
+    return margins
+
+
+@compiled
+def log_chances(margins):
+    """Logarithm of each class's chance (n, K) from pair margins: p_k is proportional to 1 / sum_j exp(margin_kj).
+
+    The closed form of pairwise coupling that needs no iteration; margins as in `pair_margins`.
+    """
+    n, n_classes = margins.shape[0], margins.shape[1]
+    chances = np.empty((n, n_classes))
+    for i in range(n):
+        largest = -np.inf
+        for k in range(n_classes):
+            total = 0.0
+            for j in range(n_classes):
+                total += np.exp(min(margins[i, k, j], 50.0))
+            chances[i, k] = -np.log(total)
+            largest = max(largest, chances[i, k])
+        total = 0.0
+        for k in range(n_classes):
+            total += np.exp(chances[i, k] - largest)
+        for k in range(n_classes):
+            chances[i, k] = max(chances[i, k] - largest - np.log(total), LEAST_CHANCE)
+    return chances

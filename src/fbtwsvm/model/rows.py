@@ -1,0 +1,197 @@
+"""Training rows: as checked, as the solver wants them (sorted by class, duplicates merged), and values per class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import compute_class_weight
+
+from .._arrays import Array
+
+SMALL = 2000  # up to so many distinct rows the data counts as small: exact kernel, no random choice
+_MERGE_FACTOR = 5  # look for equal rows when there are at most this many times SMALL
+
+
+def judged_rows(starts: Array, landmarks: Array, seed: int, limit: int = 512) -> Array:
+    """Mark the rows that are to be judged by planes without them: at most `limit` of a class.
+
+    A landmark of the map has a feature of its own, which no new row has: landmarks are left aside wherever half
+    of the class remains.  Without its only row a class has no plane: it is not judged at all.
+    """
+    random = np.random.default_rng(seed)
+    judged = np.zeros(len(landmarks), dtype=bool)
+    for first, last in pairwise(starts):
+        rows = np.arange(first, last)
+        others = rows[~landmarks[first:last]]
+        rows = others if 2 * len(others) >= len(rows) else rows
+        if last - first == 1:
+            continue
+        judged[random.choice(rows, limit, replace=False) if len(rows) > limit else rows] = True
+    return judged
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """The given rows, and the order in which the engine sees them.
+
+    Sorted row k is X[index[k]] with weights[k]; classes are blocks from `starts`.  `source[i]` is the sorted row
+    that given row i became, -1 where its weight is zero.
+    """
+
+    X: Any
+    index: Array
+    weights: Array
+    starts: Array
+    source: Array
+    given_weights: Array
+    small: bool
+
+    @property
+    def n(self) -> int:
+        """Number of sorted rows."""
+        return len(self.index)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.starts) - 1
+
+    @property
+    def labels(self) -> Array:
+        """Class index of every sorted row."""
+        return np.repeat(np.arange(self.n_classes), np.diff(self.starts))
+
+    def spread(self, values: Array, *, shared: bool) -> Array:
+        """Values of sorted rows back on the given rows; `shared` ones are split by weight among twins."""
+        present = self.source >= 0
+        out = np.zeros((len(self.source), *values.shape[1:]))
+        out[present] = values[self.source[present]]
+        if shared:
+            share = self.given_weights[present] / self.weights[self.source[present]]
+            out[present] *= share.reshape(-1, *[1] * (values.ndim - 1))
+        return out
+
+
+def arrange(X: Any, labels: Array, weights: Array, n_classes: int, *, merge: bool = True) -> TrainingRows:
+    """Sort rows by class; small data also gets equal rows merged into one with the sum of their weights.
+
+    Without `merge` the rows of a class stay in the order in which they came, as a stream wants it.
+
+    Merging makes a weight of two and a row given twice the same problem to the last bit, whatever the order
+    of the rows.
+    """
+    present = np.flatnonzero(weights > 0)
+    source = np.full(len(weights), -1, dtype=np.int64)
+    if merge and len(present) <= _MERGE_FACTOR * SMALL and not _surely_many(X, present):
+        first, twin = _distinct(X[present], labels[present])
+        if len(first) <= SMALL:
+            source[present] = twin
+            chosen = present[first]
+            merged = np.bincount(twin, weights=weights[present])
+            starts = np.searchsorted(labels[chosen], np.arange(n_classes + 1))
+            return TrainingRows(X, chosen, merged, starts, source, weights, small=True)
+    order = present[np.argsort(labels[present], kind="stable")]
+    source[order] = np.arange(len(order))
+    starts = np.searchsorted(labels[order], np.arange(n_classes + 1))
+    return TrainingRows(X, order, weights[order], starts, source, weights, small=False)
+
+
+def _surely_many(X: Any, present: Array) -> bool:
+    """Whether the sums of the rows alone show that more than SMALL are distinct: sorting whole rows is slow."""
+    return len(present) > SMALL and len(np.unique(np.asarray(X.sum(axis=1)).reshape(-1)[present])) > SMALL
+
+
+def _distinct(X: Any, labels: Array) -> tuple[Array, Array]:
+    """First occurrence of each distinct (label, row), sorted by label, and which of them each row is."""
+    if not sp.issparse(X):
+        keyed = np.column_stack([labels.astype(X.dtype), X])
+        _, first, twin = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
+        return first, twin.reshape(-1)
+    rows = X.copy()
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    keys = [
+        (int(label), rows.indices[start:stop].tobytes(), rows.data[start:stop].tobytes())
+        for label, start, stop in zip(labels, rows.indptr[:-1], rows.indptr[1:], strict=True)
+    ]
+    seen: dict[tuple[int, bytes, bytes], int] = {}
+    for i, key in enumerate(keys):
+        seen.setdefault(key, i)
+    ranked = {key: rank for rank, key in enumerate(sorted(seen))}
+    first = np.array([seen[key] for key in ranked], dtype=np.int64)
+    return first, np.array([ranked[key] for key in keys], dtype=np.int64)
+
+
+def present_classes(y: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    """Sorted classes of the rows with weight, and each row's index among them (0 for absent rows)."""
+    present = np.ones(len(y), dtype=bool) if weights is None else weights > 0
+    if not present.any():
+        raise ValueError("Every sample_weight is zero: there is no row to learn from.")
+    classes, found = np.unique(y[present], return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"The data holds one class only ({classes[0]}): fit needs two classes or more"
+            + (" among the rows with a positive weight." if not present.all() else ".")
+        )
+    labels = np.zeros(len(y), dtype=np.int64)
+    labels[present] = found
+    return classes, labels
+
+
+def class_factors(class_weight: dict[Any, float] | str | None, classes: Array, labels: Array, weights: Array) -> Array:
+    """Return what class_weight multiplies each row's weight by; "balanced" counts rows by their weights."""
+    present = weights > 0
+    if class_weight is None:
+        return np.ones(len(labels))
+    if class_weight == "balanced":
+        counts = np.bincount(labels[present], weights=weights[present])
+        factors = counts.sum() / (len(counts) * counts)
+    else:
+        factors = compute_class_weight(class_weight, classes=classes, y=classes[labels[present]])
+    if not ((factors > 0) & np.isfinite(factors)).all():
+        raise ValueError("class_weight must be positive and finite: leave rows of an unwanted class out instead.")
+    result: Array = factors[labels]
+    return result
+
+
+def per_class(name: str, value: Any, n_classes: int) -> Array:
+    """Return C or reg as one value per near class."""
+    if isinstance(value, Real):
+        return np.full(n_classes, float(value))
+    try:
+        values = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}={value!r}: give a positive number, or for two classes a pair of them.") from error
+    if values.shape != (2,) or n_classes != 2:
+        raise ValueError(
+            f"{name}={value!r}: a pair is for two classes (the first value for the plane near classes_[0]); this "
+            f"y has {n_classes} classes. Give one number."
+        )
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        raise ValueError(f"{name}={value!r}: both values must be positive and finite.")
+    return values
+
+
+@dataclass(frozen=True)
+class Given:
+    """Checked rows of one call."""
+
+    X: Any
+    y: Array
+    weights: Array
+    ids: Array
+
+    def take(self, index: Any) -> Given:
+        """Return some of the rows."""
+        return Given(self.X[index], self.y[index], self.weights[index], self.ids[index])
+
+    def join(self, other: Given) -> Given:
+        """Append others."""
+        X = sp.vstack([self.X, other.X], format="csr") if sp.issparse(self.X) else np.concatenate([self.X, other.X])
+        parts = ((self.y, other.y), (self.weights, other.weights), (self.ids, other.ids))
+        return Given(X, *(np.concatenate(pair) for pair in parts))

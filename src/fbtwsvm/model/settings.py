@@ -1,0 +1,28 @@
+"""What to solve: the numbers behind the parameters of the classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .._arrays import Array
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Numbers that say what to solve; C and reg have one value per near class."""
+
+    box: Array
+    reg: Array
+    mu: float
+    membership: str
+    decision: str
+    multiclass: str
+    tol: float
+    max_iter: int
+    n_jobs: int | None
+    say: Callable[[str], None]
+
+
+def quiet(message: str) -> None:
+    """Say nothing: the voice of a machine that may be pickled."""

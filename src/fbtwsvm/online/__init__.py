@@ -1,0 +1,1 @@
+"""Learning without end: row by row, forgetting, unlearning, merging."""

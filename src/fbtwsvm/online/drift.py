@@ -1,0 +1,76 @@
+"""A drift detector that is a handful of numbers, so that it fits into a model file."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, compiled
+
+
+class HoeffdingDrift:
+    """Sees a rise of the error rate by Hoeffding's bound (HDDM-A, Frias-Blanco et al. 2015).
+
+    Of all prefixes of the errors so far, the one with the least upper bound on its mean is remembered.  There is drift
+    when the mean of all exceeds that of the prefix by more than chance allows; then it starts anew.
+
+    Parameters
+    ----------
+    confidence : float, default=1e-4
+        Chance of a false alarm at a given row, before multiple testing.
+
+    Attributes
+    ----------
+    drift_detected : bool
+        Whether the last row showed a drift.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fbtwsvm.online.drift import HoeffdingDrift
+    >>> errors = np.concatenate([np.arange(1000) % 10 == 0, np.arange(1000) % 2 == 0])
+    >>> alarms = HoeffdingDrift().update_rows(errors)
+    >>> len(alarms), bool(1000 < alarms[0] < 1100)
+    (1, True)
+    """
+
+    def __init__(self, confidence: float = 1e-4) -> None:
+        if not 0.0 < confidence < 1.0:
+            raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
+        self.confidence = confidence
+        self.drift_detected = False
+        self.counts = np.zeros(4, dtype=np.int64)  # rows and errors, of all and of the remembered prefix
+
+    def __repr__(self) -> str:
+        return f"HoeffdingDrift(confidence={self.confidence:g})"
+
+    def update(self, error: float) -> None:
+        """Take note of one row: 1 if it was classified wrongly, 0 if not."""
+        self.drift_detected = bool(len(self.update_rows([error])))
+
+    def update_rows(self, errors: Any) -> Array:
+        """Take note of many rows; returns the positions of those that showed a drift."""
+        wrong = np.asarray(errors, dtype=np.int64)
+        alarms: Array = np.flatnonzero(_alarms(wrong, self.counts, math.log(1.0 / self.confidence), math.log(2.0)))
+        return alarms
+
+
+@compiled
+def _alarms(errors, counts, log_chance, log_two):
+    """Mark the rows that show a drift; `counts` in place."""
+    found = np.zeros(len(errors), dtype=np.bool_)
+    for i in range(len(errors)):
+        counts[0] += 1
+        counts[1] += errors[i]
+        mean, least = counts[1] / counts[0], counts[3] / max(counts[2], 1)
+        bound = np.sqrt(0.5 * log_chance / counts[0])
+        if counts[2] == 0 or mean + bound <= least + np.sqrt(0.5 * log_chance / counts[2]):
+            counts[2], counts[3] = counts[0], counts[1]
+            continue
+        share = (counts[0] - counts[2]) / (counts[0] * counts[2])
+        if mean - least >= np.sqrt(0.5 * share * (log_chance + log_two)):
+            found[i] = True
+            counts[:] = 0
+    return found

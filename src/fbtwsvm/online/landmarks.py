@@ -1,0 +1,73 @@
+"""New landmarks for a stream that has moved to where the old ones are blind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._arrays import Array
+from ..model.mapping import Mapping
+
+_GROWTH = 4  # rows for each landmark before a map with fewer than it may have is renewed
+_MEMORY = 100.0  # rows over which the residual is averaged
+_FACTOR, _MARGIN = 0.5, 0.02  # how far above the expected residual it may rise, as a share of it and at least
+
+
+class Watch:
+    """Watches what the map misses of new rows, 1 - ||z(x)||^2, against what it misses of rows like its landmarks."""
+
+    def __init__(self, mapping: Mapping, n_components: int, clock: int = 0) -> None:
+        self.expected = mapping.expected_residual()
+        self.residual = self.expected
+        self.since = clock  # when the landmarks were chosen
+        # A map that began with too few rows grows when there are more.
+        count = mapping.transformer.landmarks_.shape[0]
+        self.grows_after = _GROWTH * count if count < n_components else None
+        self.limit = self.expected + min(_FACTOR * self.expected + _MARGIN, 0.5 * (1.0 - self.expected))
+
+    def after(self, rows: Array) -> float:
+        """Return the running mean of the residual after these rows (with bias column)."""
+        return float(self._path(rows)[-1])
+
+    def alarms(self, rows: Array, clock: int) -> Array:
+        """Mark the rows after which the map is to be renewed; not again before the mean can tell."""
+        age = clock + np.arange(len(rows)) - self.since
+        grown = np.zeros(len(rows), dtype=bool) if self.grows_after is None else age >= self.grows_after
+        return np.asarray(((age >= _MEMORY) & (self._path(rows) > self.limit)) | grown)
+
+    def _path(self, rows: Array) -> Array:
+        """Return the running mean of the residual after each row."""
+        residual = 2.0 - np.einsum("ij,ij->i", rows, rows).astype(np.float64)
+        share = 0.5 ** (1.0 / _MEMORY)
+        if len(rows) > 10 * _MEMORY:  # the running mean of a large block is the mean of its end
+            return np.full(len(rows), residual[-int(_MEMORY) :].mean())
+        powers = share ** np.arange(1.0, len(rows) + 1.0)
+        path: Array = powers * (self.residual + (1.0 - share) * np.cumsum(residual / powers))
+        return path
+
+
+def choose_landmarks(groups: list[Any], count: int, random: np.random.Generator) -> Any:
+    """Choose at most `count` different rows from groups of rows, as evenly as their sizes allow."""
+    rows = _share_out(groups, count, random)
+    return rows if sp.issparse(rows) else np.unique(rows, axis=0)
+
+
+def _share_out(groups: list[Any], count: int, random: np.random.Generator) -> Any:
+    """Choose `count` rows from groups, as evenly as their sizes allow."""
+    sizes = np.array([group.shape[0] for group in groups])
+    shares = np.zeros(len(groups), dtype=np.int64)
+    left = min(count, int(sizes.sum()))
+    while left:
+        open_groups = np.flatnonzero(shares < sizes)
+        each = max(1, left // len(open_groups))
+        for g in open_groups:
+            more = min(each, int(sizes[g] - shares[g]), left)
+            shares[g] += more
+            left -= more
+    chosen = [
+        group[np.sort(random.choice(group.shape[0], share, replace=False))]
+        for group, share in zip(groups, shares, strict=True)
+    ]
+    return sp.vstack(chosen, format="csr") if sp.issparse(chosen[-1]) else np.concatenate(chosen)

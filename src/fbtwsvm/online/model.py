@@ -1,0 +1,394 @@
+"""A model on a stream: its classes, its map, one machine or a committee of several speeds, and its decision rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy, deepcopy
+from dataclasses import replace
+from functools import cache
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from scipy.special import softmax
+
+from .._arrays import Array
+from .._threads import few_threads
+from ..model import _pair_loops
+from ..model.decision import Decision, norms
+from ..model.mapping import Mapping
+from ..model.rows import judged_rows, per_class
+from ..model.settings import Settings
+from ._loops import trust_rows
+from .calibration import TestedRows
+from .kept import Chunk
+from .landmarks import Watch, choose_landmarks
+from .member import Incremental, Tested
+from .merge import join
+from .state import Policy
+from .unlearn import Unlearned, take_out
+
+HALF_LIVES = (np.inf, 1000.0, 100.0, 10.0)  # of the committee behind decay="auto", in rows
+_RATE = 0.01  # how fast trust moves
+_DRIFT_FADE = 0.1  # what a detected drift leaves of the weight of all rows so far
+_MOST_DRIFTS = 1000  # drift events remembered
+
+
+class Learner:
+    """What partial_fit, unlearn and merge work on, in terms of class indices and mapped rows.
+
+    A committee (more than one policy) compares plain plane values in every member and adds up the members' log-chances
+    by trust; a single machine uses the decision rule of the settings, its offsets learned on rows just tested.
+    """
+
+    def __init__(
+        self,
+        mapping: Mapping,
+        settings: Settings,
+        C: Any,
+        reg: Any,
+        policies: Sequence[Policy],
+        n_columns: int,
+        n_components: int,
+        warm_up_shows: bool,
+        detector: Any = None,
+        seed: int = 0,
+    ) -> None:
+        self.mapping, self.base, self.C, self.reg = mapping, settings, C, reg
+        self.policies, self.n_components, self.seed = tuple(policies), n_components, seed
+        self.classes: Array = np.empty(0)
+        self.members = [Incremental(self.settings(0), policy, n_columns, mapping.dtype) for policy in policies]
+        self.trust = np.full(len(self.members), 1.0 / len(self.members))
+        self.slopes = np.full(len(self.members), 0.1)
+        self.tested = TestedRows(0)
+        self.untold: list[tuple[Array, Array, Tested]] = []  # tested rows that `tested` has not been told of
+        self.decision = Decision.plain(0, settings.multiclass, settings.decision)
+        self.watch = Watch(mapping, n_components) if mapping.renewable else None
+        self.warm_up_shows, self.warm_rows = warm_up_shows, 0  # whether map and width were found from the first rows
+        self.detector = deepcopy(detector)
+        self.drifts: list[int] = []
+        self.lineage = frozenset([uuid4().hex])  # who has learned rows that are in here
+        self.clock = 0
+
+    @property
+    def committee(self) -> bool:
+        """Whether there is more than one machine."""
+        return len(self.members) > 1
+
+    @property
+    def leader(self) -> Incremental:
+        """The machine that is trusted most."""
+        return self.members[int(np.argmax(self.trust))]
+
+    def settings(self, n_classes: int) -> Settings:
+        """Return the settings for so many classes."""
+        if n_classes < 2:  # a pair of values waits for its second class
+            box, reg = (np.full(n_classes, np.ravel(value)[0], dtype=float) for value in (self.C, self.reg))
+        else:
+            box, reg = per_class("C", self.C, n_classes), per_class("reg", self.reg, n_classes)
+        return replace(self.base, box=box, reg=reg)
+
+    def recipe(self) -> tuple[Any, ...]:
+        """Return what two learners must have in common to be merged."""
+        base = self.base
+        numbers = (base.mu, base.membership, self.C, self.reg, self.mapping.dtype)
+        return (self.policies, *numbers, self.classes.dtype.kind in "OUS")
+
+    def copy(self) -> Learner:
+        """Return a copy to work on; what is never changed in place is shared."""
+        twin = copy(self)
+        twin.members = [member.copy() for member in self.members]
+        twin.trust, twin.slopes = self.trust.copy(), self.slopes.copy()
+        twin.tested, twin.detector, twin.watch = deepcopy((self.tested, self.detector, self.watch))
+        twin.untold, twin.drifts = list(self.untold), list(self.drifts)
+        return twin
+
+    def commit(self) -> Learner:
+        """Make permanent what a copy has learned; returns the learner itself."""
+        for member in self.members:
+            member.gone.commit()
+        return self
+
+    def begin(self, chunk: Chunk, y: Array, landmarks: Array) -> None:
+        """Learn the first rows, of which those that are not `landmarks` also show the decision rule how sure to be."""
+        chunk = self._known(chunk, y)
+        order = np.argsort(chunk.labels, kind="stable")
+        starts = np.searchsorted(chunk.labels[order], np.arange(len(self.classes) + 1))
+        judged = chunk.times[order[judged_rows(starts, landmarks[order], self.seed, limit=256)]]
+        for member in self.members:
+            member.absorb(chunk)
+            left_out = member.settle(None if self.committee else judged)
+            if left_out is not None:
+                self.tested.add(left_out.labels, left_out.times, left_out.near, left_out.far)
+        self.clock = self.warm_rows = len(chunk)
+        self._calibrate()
+
+    def learn(self, chunk: Chunk, y: Array) -> Learner:
+        """Learn a chunk; returns the learner that knows it, which is a copy unless little had to be done.
+
+        Whatever goes wrong on the way, this learner is as it was before.
+        """
+        detector, drifted = self._detect(chunk, y)
+        if not drifted and self._takes_at_once(chunk, y):
+            return self._learn_at_once(replace(chunk, labels=self._labels(y)), detector)
+        twin = self.copy()
+        twin.detector = detector
+        if drifted:
+            twin.drifts = [*self.drifts, self.clock][-_MOST_DRIFTS:]
+            for member in twin.members:
+                member.fade(_DRIFT_FADE)
+        with few_threads(chunk.rows.shape[1]):
+            while len(chunk):
+                n, mapping = twin._next_piece(chunk, y), twin.mapping
+                twin._learn_piece(chunk.take(slice(0, n)), y[:n])
+                chunk, y = chunk.take(slice(n, None)), y[n:]
+                if len(chunk) and twin.mapping is not mapping:
+                    chunk = replace(chunk, rows=twin.mapping.rows(chunk.raw))
+        return twin.commit()
+
+    def _next_piece(self, chunk: Chunk, y: Array) -> int:
+        """Return how many rows to learn before something else is to be done: a settle, a new class, a new map.
+
+        A large chunk is one piece; a small one is cut so that the model does not depend on how rows came in chunks.
+        """
+        if len(chunk) >= max(member.most_lag for member in self.members):
+            return len(chunk)
+        labels = self._labels(y)
+        known = self.classes[labels] == y
+        new = len(y) if known.all() else int(np.argmin(known))
+        if new == 0:
+            return 1
+        ends = [new, *(member.room(labels[:new]) for member in self.members)]
+        if self.watch is not None:
+            ends += np.flatnonzero(self.watch.alarms(chunk.rows, self.clock))[:1].tolist()
+        return max(1, min(ends))
+
+    def _takes_at_once(self, chunk: Chunk, y: Array) -> bool:
+        """Whether a chunk brings nothing but a few rows of known classes that the map can see."""
+        labels = self._labels(y)
+        if not (self.classes[labels] == y).all() or not all(member.takes_at_once(labels) for member in self.members):
+            return False
+        return self.watch is None or not self.watch.alarms(chunk.rows, self.clock).any()
+
+    def _labels(self, y: Array) -> Array:
+        """Class index of each label; that of some class where the label is new."""
+        return np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+
+    def _learn_piece(self, chunk: Chunk, y: Array) -> None:
+        """Learn a piece of a chunk, with whatever else there is to be done."""
+        if self.watch is not None:
+            alarm = bool(self.watch.alarms(chunk.rows, self.clock).any())
+            self.watch.residual = self.watch.after(chunk.rows)
+            if alarm:
+                chunk = self._renew(chunk)
+        chunk = self._known(chunk, y)
+        self._follow([member.learn(chunk, every_value=self.committee) for member in self.members], chunk)
+        if all(member.waiting == 0 for member in self.members):
+            self._calibrate()
+
+    def _learn_at_once(self, chunk: Chunk, detector: Any) -> Learner:
+        """Learn a few rows in place, with a way back."""
+        undo = [member.before(chunk.present) for member in self.members]
+        before = dict(self.__dict__, untold=list(self.untold))
+        residual = None if self.watch is None else self.watch.after(chunk.rows)
+        self.trust, self.slopes, self.detector = self.trust.copy(), self.slopes.copy(), detector
+        try:
+            self._follow([member.learn_rows(chunk, self.committee) for member in self.members], chunk)
+            if self.watch is not None and residual is not None:
+                self.watch.residual = residual
+        except BaseException:
+            for take_back in undo:
+                take_back()
+            self.__dict__ = before
+            raise
+        return self
+
+    def _follow(self, results: list[Tested], chunk: Chunk) -> None:
+        """Let trust, or the rows that offsets are learned from, follow what the machines said of a chunk."""
+        if self.committee:
+            chances = np.stack([_chances(result.values) for result in results], axis=1)
+            trust_rows(chances, chunk.labels, self.trust, self.slopes, _RATE)
+        else:
+            self.untold.append((chunk.labels, chunk.times, results[0]))
+        self.clock += len(chunk)
+
+    def _renew(self, chunk: Chunk) -> Chunk:
+        """Choose new landmarks from the old ones, kept rows and the chunk; return the chunk mapped anew.
+
+        Sums of rows that are gone are carried over as the old map saw them; kept rows are mapped anew.
+        """
+        for member in self.members:
+            member.flush()
+        kept = self.members[0].kept
+        groups = [kept.raw[kept.labels == k] for k in np.unique(kept.labels)]
+        groups += [self.mapping.transformer.landmarks_, chunk.raw]
+        random = np.random.default_rng([self.seed, self.clock])
+        self.mapping, change = self.mapping.renewed(choose_landmarks(groups, self.n_components, random))
+        empty = np.empty((0, len(change)), dtype=self.mapping.dtype)
+        for member in self.members:
+            member.remap(change, self.mapping.rows(member.kept.raw) if len(member.kept) else empty)
+        self.watch = Watch(self.mapping, self.n_components, self.clock)
+        return replace(chunk, rows=self.mapping.rows(chunk.raw))
+
+    def _detect(self, chunk: Chunk, y: Array) -> tuple[Any, bool]:
+        """Tell a copy of the drift detector of right and wrong answers; return it, and whether it saw a drift."""
+        if self.detector is None:
+            return None, False
+        detector, drifted = deepcopy(self.detector), False
+        for wrong in self.classes[self.winners(chunk.rows)] != y:
+            detector.update(int(wrong))
+            drifted |= bool(detector.drift_detected)
+        return detector, drifted
+
+    def _known(self, chunk: Chunk, y: Array) -> Chunk:
+        """Make room for classes that have not come before; return the chunk with class indices."""
+        classes = np.unique(np.concatenate([self.classes, y])) if len(self.classes) else np.unique(y)
+        if len(classes) > len(self.classes):
+            self._tell()
+            settings = self.settings(len(classes))
+            source = np.full(len(classes), -1)
+            source[np.isin(classes, self.classes)] = np.arange(len(self.classes))
+            for k in np.flatnonzero(source < 0):
+                for member in self.members:
+                    member.insert_class(int(k), settings)
+            self.tested = self.tested.rearranged(source)
+            self.classes = classes
+            self._calibrate(at_once=True)
+        return replace(chunk, labels=np.searchsorted(self.classes, y))
+
+    def remove_class(self, k: int) -> None:
+        """Remove a class of which nothing is left."""
+        self._tell()
+        source = np.delete(np.arange(len(self.classes)), k)
+        settings = self.settings(len(source))
+        for member in self.members:
+            member.delete_class(k, settings)
+        self.tested = self.tested.rearranged(source)
+        self.classes = np.delete(self.classes, k)
+
+    def unlearn(self, chunk: Chunk, raw: Any) -> tuple[Learner, Unlearned]:
+        """Take rows out; returns the learner without them and a report of what remains of which row."""
+        twin, report = self.copy(), Unlearned()
+        twin._tell()
+        renewed_at = self.watch.since if self.watch is not None else 0
+        for member in twin.members:
+            times = take_out(member, chunk, renewed_at, report)
+            twin.tested.remove(times[times >= 0])
+            if self.warm_up_shows:
+                for i in np.flatnonzero((times >= 0) & (times < self.warm_rows)):
+                    report.add("warm_up", int(i))
+        for i in np.flatnonzero(self.mapping.is_landmark(raw)):
+            report.add("landmark", int(i))
+        report.removed = len(chunk) - len(set().union(*report.remaining.values()))
+        left = [k for k in range(len(self.classes)) if any(member.moments.counts[k] > 0 for member in twin.members)]
+        if not left:
+            raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")
+        for k in reversed(range(len(self.classes))):
+            if k not in left:
+                twin.remove_class(k)
+        twin.settle()
+        return twin.commit(), report
+
+    def merge(self, other: Learner) -> Learner:
+        """Return a learner that knows the rows of both."""
+        common = [key for key in self.members[0].known_ids() if key in other.members[0].known_ids()]
+        if self.lineage & other.lineage or common:
+            what = f"the row with id {common[0]}" if common else "their first rows, being copies of one model"
+            raise ValueError(f"merge: both models have learned {what}; it would count twice.")
+        twin = self.copy()
+        twin.lineage = self.lineage | other.lineage
+        twin._tell()
+        if other.mapping.frozen:  # it keeps no rows as they came, which new landmarks would need
+            twin.mapping, twin.watch = replace(twin.mapping, frozen=True), None
+        nothing = Chunk(*[np.empty(0, dtype=np.int64)] * 6)
+        twin._known(nothing, other.classes)
+        classes = np.searchsorted(twin.classes, other.classes)
+        for mine, theirs in zip(twin.members, other.members, strict=True):
+            join(mine, theirs, classes, self.clock)
+        twin.trust = (self.clock * self.trust + other.clock * other.trust) / (self.clock + other.clock)
+        twin.clock += other.clock
+        twin.settle()
+        return twin.commit()
+
+    def _tell(self) -> None:
+        if self.untold:
+            labels, times, results = zip(*self.untold, strict=True)
+            near, far = (np.concatenate([getattr(result, name) for result in results]) for name in ("near", "far"))
+            self.tested.add(np.concatenate(labels), np.concatenate(times), near, far)
+            self.untold = []
+
+    def settle(self) -> None:
+        """Bring all duals, offsets and planes up to date."""
+        for member in self.members:
+            member.settle()
+        self._calibrate(at_once=True)
+
+    def _calibrate(self, at_once: bool = False) -> None:
+        """Learn the decision rule anew when enough rows have been tested since."""
+        self._tell()
+        n_classes, settings = len(self.classes), self.base
+        if self.committee:
+            self.decision = Decision.plain(n_classes, settings.multiclass, "value")
+            return
+        if at_once or self.tested.due() or len(self.decision.slopes) != n_classes:
+            member = self.members[0]
+            totals = member.moments.counts * member.factors / member.rise
+            self.decision = self.tested.decide(totals, settings.decision, settings.multiclass)
+        if settings.decision == "distance":
+            self.decision = replace(self.decision)  # copies of this learner have the same one
+            self.decision.use_distances(norms(self.members[0].planes[..., :-1]))
+
+    def rule(self) -> Decision | Committee:
+        """Return what turns mapped rows into answers."""
+        return Committee(self) if self.committee else self.decision
+
+    def winners(self, rows: Array) -> Array:
+        """Index of the class of each row."""
+        return self.rule().winners(rows, self.members[0].planes)
+
+
+class Committee:
+    """The rule of several machines: log-chances of the classes, added up by trust.
+
+    Methods are those of `Decision`; the planes that they are given are only those of one machine, and not used.
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        self.learner = learner
+
+    def scores(self, rows: Array, planes: Array) -> Array:
+        """Log-chances of the classes (n, K)."""
+        learner = self.learner
+        total = np.zeros((len(rows), len(learner.classes)))
+        for trust, member in zip(learner.trust, learner.members, strict=True):
+            if trust > 0:
+                total += trust * learner.decision.log_chances(rows, member.planes)
+        return total
+
+    def winners(self, rows: Array, planes: Array) -> Array:
+        """Index of the class with the best chance."""
+        return np.asarray(self.scores(rows, planes).argmax(axis=1))
+
+    def margins(self, rows: Array, planes: Array) -> Array:
+        """Log-odds of the second of two classes."""
+        scores = self.scores(rows, planes)
+        return np.asarray(scores[:, 1] - scores[:, 0])
+
+    def probabilities(self, rows: Array, planes: Array) -> Array:
+        """Chances of the classes."""
+        return np.asarray(softmax(self.scores(rows, planes), axis=1))
+
+
+@cache
+def _plain(n_classes: int) -> Decision:
+    """Return the rule that compares plain values."""
+    return Decision.plain(n_classes, "vote", "value")
+
+
+def _chances(values: Array | None) -> Array:
+    """Log-chances of the classes from plane values, compared as they are."""
+    assert values is not None
+    plain = _plain(values.shape[1])
+    _pair_loops.pair_margins(values, plain.offsets, plain.slopes)
+    chances: Array = _pair_loops.log_chances(values)
+    return chances

@@ -1,0 +1,133 @@
+"""Per-class sums of mapped rows: count, mean, Gram matrix, and the factor that whitens.
+
+Sums can be merged, faded and subtracted exactly, which is what makes the machine incremental.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtri
+
+from .._arrays import Array
+from ..solver.factors import Root, _cholesky, gram_matrix, weighted
+
+
+class Moments:
+    """Weighted sums of every class, in float64: count, sum of rows, Gram matrix.
+
+    Sums add up, so classes can be merged, faded and subtracted.  Class k lies at index k of all three arrays.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_classes,)
+        Sum of the weights.
+    sums : ndarray of shape (n_classes, n_columns)
+        Sum of w_i h_i.
+    grams : ndarray of shape (n_classes, n_columns, n_columns)
+        Sum of w_i h_i h_i'.
+    """
+
+    def __init__(self, n_classes: int, n_columns: int) -> None:
+        self.counts: Array = np.zeros(n_classes)
+        self.sums: Array = np.zeros((n_classes, n_columns))
+        self.grams: Array = np.zeros((n_classes, n_columns, n_columns))
+
+    @property
+    def means(self) -> Array:
+        """Mean of every class; zero where a class has nothing."""
+        means: Array = self.sums / np.where(self.counts > 0, self.counts, 1.0)[:, None]
+        return means
+
+    def add(self, k: int, rows: Array, weights: Array, sign: float = 1.0) -> None:
+        """Add rows to class k, or with sign -1 take them out."""
+        self.counts[k] += sign * weights.sum()
+        self.sums[k] += sign * (weights @ rows.astype(np.float64))
+        self.add_gram(k, rows, weights, sign)
+
+    def add_gram(self, k: int, rows: Array, weights: Array, sign: float = 1.0) -> None:
+        """Add rows to the Gram matrix of class k alone: their count and sum are in already."""
+        self.grams[k] += sign * gram_matrix(rows, weights)
+
+    def scale(self, factor: float, k: int | slice = slice(None)) -> None:
+        """Multiply the sums of class k, or of all classes."""
+        self.counts[k] *= factor
+        self.sums[k] *= factor
+        self.grams[k] *= factor
+
+    def insert(self, k: int) -> None:
+        """Make room for a new class at index k."""
+        self.counts = np.insert(self.counts, k, 0.0)
+        self.sums = np.insert(self.sums, k, 0.0, axis=0)
+        self.grams = np.insert(self.grams, k, 0.0, axis=0)
+
+    def delete(self, k: int) -> None:
+        """Remove class k."""
+        self.counts = np.delete(self.counts, k)
+        self.sums = np.delete(self.sums, k, axis=0)
+        self.grams = np.delete(self.grams, k, axis=0)
+
+    def remap(self, change: Array) -> None:
+        """Carry the sums over to another feature map, h_new = change h."""
+        self.sums = self.sums @ change.T
+        self.grams = change @ self.grams @ change.T
+
+    def definite(self, k: int, slack: float) -> bool:
+        """Whether the Gram matrix of class k has no eigenvalue below -slack."""
+        system = self.grams[k] + slack * np.eye(self.grams.shape[1])
+        return int(dpotrf(system, lower=True, overwrite_a=True)[1]) == 0
+
+
+class Roots:
+    """A square root R of G^-1 for every class (R'R = G^-1, G = Gram + reg I), kept up to date row by row.
+
+    A row h of weight w turns G into G + w h h'.  With zeta = R h this is the update
+
+        R <- R - beta zeta (R'zeta)',   beta = (1 - 1 / sqrt(1 + w ||zeta||^2)) / ||zeta||^2
+
+    and likewise for k rows at a time.  Rounding and, on a fading stream, the ridge drift meanwhile, so R is
+    now and then made anew from the Gram matrix.
+    """
+
+    def __init__(self, n_classes: int, n_columns: int, dtype: np.dtype) -> None:
+        self.matrices = np.zeros((n_classes, n_columns, n_columns), dtype=dtype)
+        self.ranks = np.full(n_classes, np.iinfo(np.int64).max // 2)  # rows since R was made; at first it is not
+        self.ridges = np.ones(n_classes)  # the ridge that R was made with
+
+    def refresh(self, k: int, gram: Array, reg: float) -> None:
+        """Make the root of class k anew, in float64."""
+        system = gram.copy()
+        system[np.diag_indices_from(system)] += reg
+        lower = _cholesky(system, reg, self.matrices.dtype)
+        self.matrices[k], _ = dtrtri(lower, lower=True, overwrite_c=True)
+        self.ranks[k], self.ridges[k] = 0, reg
+
+    def update(self, k: int, rows: Array, weights: Array) -> None:
+        """Add a few rows to class k."""
+        root = self.matrices[k]
+        zeta = weighted(rows, weights) @ root.T
+        grown, vectors = np.linalg.eigh(zeta.astype(np.float64) @ zeta.T)
+        grown = np.maximum(grown, 1e-30)
+        middle = (vectors * ((1.0 - 1.0 / np.sqrt(1.0 + grown)) / grown)) @ vectors.T
+        root -= zeta.T @ (middle.astype(root.dtype) @ (zeta @ root))
+        self.ranks[k] += len(rows)
+
+    def scale(self, factor: float, k: int | slice = slice(None)) -> None:
+        """Follow a multiplication of Gram matrix and ridge by `factor`."""
+        self.matrices[k] *= self.matrices.dtype.type(1.0 / np.sqrt(factor))
+        self.ridges[k] *= factor
+
+    def insert(self, k: int) -> None:
+        """Make room for a new class at index k."""
+        self.matrices = np.insert(self.matrices, k, 0.0, axis=0)
+        self.ranks = np.insert(self.ranks, k, np.iinfo(np.int64).max // 2)
+        self.ridges = np.insert(self.ridges, k, 1.0)
+
+    def delete(self, k: int) -> None:
+        """Remove class k."""
+        self.matrices = np.delete(self.matrices, k, axis=0)
+        self.ranks = np.delete(self.ranks, k)
+        self.ridges = np.delete(self.ridges, k)
+
+    def factor(self, k: int) -> Root:
+        """Return the root of class k as the solver uses it."""
+        return Root(self.matrices[k])

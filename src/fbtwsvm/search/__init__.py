@@ -1,0 +1,5 @@
+"""Cross-validated choice of the parameters."""
+
+from .cv import FBTWSVMCV
+
+__all__ = ["FBTWSVMCV"]

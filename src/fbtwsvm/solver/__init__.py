@@ -1,0 +1,1 @@
+"""Problem (P): arrays in, planes and certificates out; knows no estimator."""

@@ -1,0 +1,575 @@
+"""The compiled loops of the solver: arrays in, arrays out, no Python objects.
+
+Every function releases the GIL, so that threads over classes really run side by side.  The fast-math flags allow sums
+to be reordered and multiply-adds to be fused, and nothing else: NaN and infinity keep their rules.  All loops that call
+each other live in this one file, because numba's cache on disk does not notice a change in another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._arrays import compiled
+
+LEFT_OUT_SWEEPS = np.int64(20)  # of a solve without one of the rows
+SMALL_BLOCK = 512  # up to so many pushed rows, those rows leave by solving again without them
+_SLACK = 1e-9  # how far from its bounds a dual is free, relative to its box
+
+
+@compiled
+def _next_random(state: int) -> int:
+    """One step of a 31-bit linear congruential generator: enough to shuffle an order."""
+    return (state * 1103515245 + 12345) & 0x7FFFFFFF
+
+
+@compiled
+def _products(left, right):
+    """Left @ right.T by BLAS: in one place, because each np.dot costs a second of compile time."""
+    return np.dot(left, right.T)
+
+
+@compiled
+def _times(matrix, vector):
+    """Matrix @ vector for a float64 vector, in the precision of the matrix."""
+    out = np.zeros(matrix.shape[0], dtype=matrix.dtype)
+    rounded = vector.astype(matrix.dtype)
+    for i in range(matrix.shape[0]):
+        total = matrix.dtype.type(0.0)
+        row = matrix[i]
+        for k in range(row.shape[0]):
+            total += row[k] * rounded[k]
+        out[i] = total
+    return out
+
+
+@compiled
+def _combine(rows, vector, out):
+    """Out = sum_i vector_i rows_i; most entries of a dual vector are zero and cost nothing."""
+    out[:] = 0.0
+    for i in range(rows.shape[0]):
+        if vector[i] != 0.0:
+            factor = rows.dtype.type(vector[i])
+            row = rows[i]
+            for k in range(row.shape[0]):
+                out[k] += factor * row[k]
+
+
+@compiled
+def _relative_gap(state, box, alpha, scale):
+    """Duality gap over `scale` from state = Q alpha: sum of alpha_i grad_i + box_i max(0, -grad_i)."""
+    gap = 0.0
+    for i in range(state.shape[0]):
+        grad = state[i] - 1.0
+        gap += alpha[i] * grad + box[i] * max(0.0, -grad)
+    return gap / scale if scale > 0.0 else 0.0
+
+
+@compiled
+def _diagonal(matrix):
+    """Copy of the diagonal."""
+    out = np.empty(matrix.shape[0], dtype=matrix.dtype)
+    for i in range(matrix.shape[0]):
+        out[i] = matrix[i, i]
+    return out
+
+
+@compiled
+def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps, seed, bounds):
+    """Dual coordinate descent with shrinking (Hsieh et al. 2008); `alpha` and `state` in place.
+
+    Minimises 1/2 alpha'Q alpha - sum(alpha) over 0 <= alpha_i <= box_i with Q_ij = zeta_i.zeta_j.
+
+    rows form   `rows` are the zeta_i and `state` is sum_i alpha_i zeta_i, so (Q alpha)_i is a
+                dot product;
+    dual form   `rows` are those of Q itself and `state` is Q alpha, so (Q alpha)_i is read off.
+
+    Either way a step reads one row and adds a multiple of one row to the state.  Stops when the
+    gap over `scale` (which is sum C w s of the whole problem) is at most `tol`, when rounding lets nothing
+    move any more, or after `max_sweeps`.  `bounds` widens to the smallest and largest projected gradient of all sweeps.
+    Returns the number of sweeps.
+    """
+    n = box.shape[0]
+    active = np.arange(n)
+    n_active = n
+    upper, lower = np.inf, -np.inf  # shrinking thresholds: those of the sweep before
+    rounding = 4.0 * np.finfo(state.dtype).eps
+    random = (seed * 2654435761 + 1) & 0x7FFFFFFF
+    sweep = 0
+    while sweep < max_sweeps:
+        sweep += 1
+        largest, smallest, gap = -np.inf, np.inf, 0.0
+        for i in range(n_active - 1, 0, -1):
+            random = _next_random(random)
+            j = (random >> 8) % (i + 1)
+            active[i], active[j] = active[j], active[i]
+        position = 0
+        while position < n_active:
+            i = active[position]
+            row = rows[i]
+            if dual_form:
+                grad = state[i] - 1.0
+            else:
+                grad = -1.0
+                for k in range(row.shape[0]):
+                    grad += row[k] * state[k]
+            old = alpha[i]
+            if (old == 0.0 and grad > upper) or (old == box[i] and grad < lower):
+                n_active -= 1
+                active[position], active[n_active] = active[n_active], i
+                continue
+            position += 1
+            projected = grad
+            if old == 0.0:
+                projected = min(grad, 0.0)
+            elif old == box[i]:
+                projected = max(grad, 0.0)
+            largest, smallest = max(largest, projected), min(smallest, projected)
+            gap += old * grad + box[i] * max(0.0, -grad)
+            if projected != 0.0 and diagonal[i] > 0.0:
+                new = min(max(old - grad / diagonal[i], 0.0), box[i])
+                step = state.dtype.type(new - old)
+                alpha[i] = new
+                for k in range(row.shape[0]):
+                    state[k] += step * row[k]
+        bounds[0], bounds[1] = min(bounds[0], smallest), max(bounds[1], largest)
+        stuck = largest - smallest <= rounding
+        if gap <= 0.5 * tol * scale or stuck:
+            if n_active == n:
+                # `gap` was added up while alpha moved: certify it at a standstill.
+                gap = 0.0
+                for i in range(n):
+                    grad = -1.0
+                    if dual_form:
+                        grad += state[i]
+                    else:
+                        for k in range(rows.shape[1]):
+                            grad += rows[i, k] * state[k]
+                    gap += alpha[i] * grad + box[i] * max(0.0, -grad)
+                if gap <= tol * scale or stuck:
+                    break
+            n_active, upper, lower = n, np.inf, -np.inf
+            continue
+        upper = largest if largest > 0.0 else np.inf
+        lower = smallest if smallest < 0.0 else -np.inf
+    return sweep
+
+
+@compiled
+def _factor(system, floor):
+    """Cholesky factor in place, lower triangle; a point that depends on those before it gets an infinite pivot.
+
+    Division by the pivot then makes it count for nothing, which is what a dependent point adds to a projection.
+    """
+    n = system.shape[0]
+    for j in range(n):
+        for i in range(j, n):
+            total = system[i, j]
+            for k in range(j):
+                total -= system[i, k] * system[j, k]
+            if i == j:
+                system[j, j] = np.sqrt(total) if total > floor else np.inf
+            else:
+                system[i, j] = total / system[j, j]
+
+
+@compiled
+def left_out_near(q, cross, leverage, values, box, alpha, ridge, noise, out):
+    """Values that rows of the near class would get from a plane trained without them, into `out`.
+
+    With the free points F (0 < alpha < box) held at the margin, row i leaves the Gram matrix by a rank-one
+    change of the whitened system projected off F (M = I - P_F), which gives h_i.u / (1 - w_i zeta_i'M zeta_i).
+
+    `q` is the dual matrix of the pushed rows, `cross` (pushed, near) holds sqrt(w_i) zeta_j.zeta_i and `leverage` is
+    w_i zeta_i.zeta_i.  `ridge`, relative to the largest diagonal entry, and `noise`, the rounding
+    error of q, keep the system of F definite.
+    """
+    free = np.empty(alpha.shape[0], dtype=np.int64)
+    n_free = 0
+    for j in range(alpha.shape[0]):
+        if _SLACK * box[j] < alpha[j] < (1.0 - _SLACK) * box[j]:
+            free[n_free] = j
+            n_free += 1
+    system = np.empty((n_free, n_free))
+    largest = 0.0
+    for k in range(n_free):
+        largest = max(largest, q[free[k], free[k]])
+        for m in range(n_free):
+            system[k, m] = q[free[k], free[m]]
+    for k in range(n_free):
+        system[k, k] += ridge * largest + noise
+    _factor(system, 0.5 * (ridge * largest + noise))
+    n = values.shape[0]
+    seen = np.empty((n_free, n))  # rows of the near class lie side by side, so that all are projected at once
+    projected = np.empty(n)
+    for i in range(n):
+        projected[i] = leverage[i]
+    for k in range(n_free):
+        for i in range(n):
+            seen[k, i] = cross[free[k], i]
+        for m in range(k):
+            share = system[k, m]
+            for i in range(n):
+                seen[k, i] -= share * seen[m, i]
+        pivot = system[k, k]
+        for i in range(n):
+            seen[k, i] /= pivot
+            projected[i] -= seen[k, i] * seen[k, i]
+    for i in range(n):
+        out[i] = values[i] / max(1.0 - max(projected[i], 0.0), 1e-6)
+
+
+@compiled
+def left_out_pushed(q, diagonal, state, wanted, box, alpha, out):
+    """Values that pushed rows would get from a plane trained without them, into `out`.
+
+    The loss of one row moves others to or from the margin, so the plane is solved again without it, from where
+    the solution stands (`state` = Q alpha).  Rows with alpha = 0 do not matter to the plane and keep their value.
+    """
+    scale, bounds = box.sum(), np.zeros(2)
+    for j in range(alpha.shape[0]):
+        out[j] = -state[j]
+        if alpha[j] > 0.0 and wanted[j]:
+            without, limit, moved = alpha.copy(), box.copy(), state.copy()
+            without[j], limit[j] = 0.0, 0.0
+            step = q.dtype.type(alpha[j])
+            for k in range(moved.shape[0]):
+                moved[k] -= step * q[j, k]
+            descend(
+                q, diagonal, limit, without, moved, np.bool_(True), scale, 1e-3, np.int64(LEFT_OUT_SWEEPS), j, bounds
+            )
+            out[j] = -moved[j]
+
+
+@compiled
+def solve_kernel_blocks(
+    kernel,
+    whitened,
+    crossed,
+    leverage,
+    root_weights,
+    starts,
+    near,
+    reg,
+    wanted,
+    box,
+    multiples,
+    alpha,
+    ridge,
+    noise,
+    tol,
+    max_sweeps,
+    seed,
+):
+    """Solve the planes of class `near` against every other class from inner products alone.
+
+    With M = reg I + K_aa = L L', `whitened` holds L^-1 K_ai and `crossed` L^-T L^-1 K_ai, a row for each training
+    row i.  The dual matrix of block b is Q = (K_bb - W_b W_b') / reg (Woodbury).  `alpha` (n_multiples, n) is solved
+    in place, for several multiples of the boxes, each from the solution before it.
+
+    Returns
+    -------
+    pulls : (n_multiples, n_classes, n_near), M^-1 K_ab alpha
+    near_out, push_out : left-out values of the near rows (n_multiples, n_near, n_classes) and of the pushed rows
+        (n_multiples, n); those of blocks with more than SMALL_BLOCK rows are plain values
+    sweeps, gaps : (n_multiples, n_classes)
+    """
+    n_classes, n_near, n_multiples = starts.shape[0] - 1, whitened.shape[1], multiples.shape[0]
+    pulls = np.zeros((n_multiples, n_classes, n_near), dtype=kernel.dtype)
+    near_out, push_out = np.zeros((n_multiples, n_near, n_classes)), np.zeros((n_multiples, box.shape[0]))
+    sweeps = np.zeros((n_multiples, n_classes), dtype=np.int64)
+    gaps = np.zeros((n_multiples, n_classes))
+    values = np.empty(n_near)
+    for b in range(n_classes):
+        first, last = starts[b], starts[b + 1]
+        if b == near or first == last:
+            continue
+        rows = whitened[first:last]
+        q = _products(rows, rows)
+        for i in range(last - first):
+            for j in range(last - first):
+                q[i, j] = (kernel[first + i, first + j] - q[i, j]) / reg
+        diagonal, bounds = _diagonal(q), np.zeros(2)
+        for m in range(n_multiples):
+            block_alpha, block_box = alpha[m, first:last], box[first:last] * multiples[m]
+            if m > 0:  # what was at its bound stays there
+                for i in range(last - first):
+                    old = alpha[m - 1, first + i]
+                    at_bound = old >= (1.0 - 1e-12) * box[first + i] * multiples[m - 1]
+                    block_alpha[i] = block_box[i] if at_bound else min(old, block_box[i])
+            scale = block_box.sum()
+            state = _times(q, block_alpha)
+            sweeps[m, b] = descend(
+                q, diagonal, block_box, block_alpha, state, np.bool_(True), scale, tol, max_sweeps, seed + b, bounds
+            )
+            state = _times(q, block_alpha)
+            gaps[m, b] = _relative_gap(state, block_box, block_alpha, scale)
+            _combine(crossed[first:last], block_alpha, pulls[m, b])
+            for i in range(n_near):
+                values[i] = -pulls[m, b, i] / root_weights[i]
+                near_out[m, i, b] = values[i]
+            pushed = push_out[m, first:last]
+            if last - first <= SMALL_BLOCK:
+                left_out_near(
+                    q, crossed[first:last], leverage, values, block_box, block_alpha, ridge, noise, near_out[m, :, b]
+                )
+                left_out_pushed(q, diagonal, state, wanted[first:last], block_box, block_alpha, pushed)
+            else:
+                for i in range(last - first):
+                    pushed[i] = -state[i]
+    return pulls, near_out, push_out, sweeps, gaps
+
+
+@compiled
+def _signed(rows, signs):
+    """Rows with their columns multiplied by `signs`, or the rows themselves where there are none."""
+    if signs.shape[0] == 0:
+        return rows
+    out = np.empty_like(rows)
+    for i in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            out[i, k] = rows[i, k] * signs[k]
+    return out
+
+
+@compiled
+def solve_row_blocks(rows, signs, starts, todo, scales, box, alpha, frozen, pulls, bounds, tol, max_sweeps, seed):
+    """Solve planes of one near class on whitened working-set rows; `alpha`, `pulls` and `bounds` in place.
+
+    Block b of `rows` holds the zeta_i of class b, and `frozen[b]` what rows that are gone still pull; classes that are
+    not `todo` are left alone.  Q_ij = sum_k signs_k zeta_ik zeta_jk, without `signs` the plain product.  A block with
+    fewer rows than features works on its dual matrix, a larger one without signs on the rows themselves.  Row b of
+    `pulls` becomes frozen[b] + sum alpha_i zeta_i.  `max_sweeps` is what each class has left.  Returns the sweeps per
+    class.
+    """
+    n_classes = starts.shape[0] - 1
+    sweeps = np.zeros(n_classes, dtype=np.int64)
+    for b in range(n_classes):
+        first, last = starts[b], starts[b + 1]
+        if not todo[b]:
+            continue
+        zeta, block_alpha, block_box = rows[first:last], alpha[first:last], box[first:last]
+        dual_form = signs.shape[0] > 0 or zeta.shape[0] <= zeta.shape[1]
+        if dual_form:
+            signed = _signed(zeta, signs)
+            matrix = _products(signed, zeta)
+            diagonal = _diagonal(matrix)
+            state = _times(matrix, block_alpha)
+            state += _times(signed, frozen[b])
+        else:
+            matrix = zeta
+            diagonal = np.empty(zeta.shape[0], dtype=zeta.dtype)
+            for i in range(zeta.shape[0]):
+                total = zeta.dtype.type(0.0)
+                for k in range(zeta.shape[1]):
+                    total += zeta[i, k] * zeta[i, k]
+                diagonal[i] = total
+            state = np.empty(zeta.shape[1], dtype=zeta.dtype)
+            _combine(zeta, block_alpha, state)
+            for k in range(zeta.shape[1]):
+                state[k] += frozen[b, k]
+        if first < last:
+            sweeps[b] = descend(
+                matrix,
+                diagonal,
+                block_box,
+                block_alpha,
+                state,
+                dual_form,
+                scales[b],
+                tol,
+                max_sweeps[b],
+                seed + b,
+                bounds[b],
+            )
+        _combine(zeta, block_alpha, pulls[b])
+        for k in range(zeta.shape[1]):
+            pulls[b, k] += frozen[b, k]
+    return sweeps
+
+
+@compiled
+def select_violators(values, box, alpha, in_set, starts, todo, scales, tol, growth, at_least):
+    """Mark in `in_set` the rows that contribute most to the gap of each plane that is `todo`.
+
+    `values` are h_i.u of the plane that pushes row i.  Row i outside the working set adds
+    box_i max(0, 1 + h_i.u) to the gap; of those that add anything the largest join, at most
+    `growth` times the block's present set (and `at_least` at a time).  Returns the gap over `scales` per class
+    and how many rows joined each.
+    """
+    n_classes = starts.shape[0] - 1
+    gaps = np.zeros(n_classes)
+    joined = np.zeros(n_classes, dtype=np.int64)
+    for b in range(n_classes):
+        first, last = starts[b], starts[b + 1]
+        if not todo[b] or first == last:
+            continue
+        present, found, gap = 0, 0, 0.0
+        excess = np.empty(last - first)
+        for i in range(first, last):
+            grad = -values[i] - 1.0
+            over = box[i] * max(0.0, -grad)
+            gap += alpha[i] * grad + over
+            if in_set[i]:
+                present += 1
+            elif over > 0.0:
+                excess[found] = over
+                found += 1
+        gaps[b] = gap / scales[b] if scales[b] > 0.0 else 0.0
+        if gaps[b] <= tol or found == 0:
+            continue
+        room = max(at_least, np.int64(growth * present))
+        if room == 0:
+            continue
+        threshold = 0.0
+        if found > room:
+            threshold = np.partition(excess[:found], found - room)[found - room]
+        for i in range(first, last):
+            if joined[b] < room and not in_set[i]:
+                over = box[i] * max(0.0, 1.0 + values[i])
+                if over > 0.0 and over >= threshold:
+                    in_set[i] = True
+                    joined[b] += 1
+    return gaps, joined
+
+
+@compiled
+def first_set(values, starts, todo, count, in_set):
+    """Mark in `in_set` the `count` rows with the largest guessed values of each class that is `todo`."""
+    for b in range(starts.shape[0] - 1):
+        first, last = starts[b], starts[b + 1]
+        if todo[b] and first < last:
+            out = max(last - first - count, 0)
+            limit = np.partition(values[first:last], out)[out]
+            for i in range(first, last):
+                in_set[i] = values[i] >= limit
+
+
+@compiled
+def plane_values(rows, planes, out):
+    """Out[k, i] = rows_i.planes_k for a few planes: one pass over the rows, at the speed of memory, unlike BLAS."""
+    zero = rows.dtype.type(0.0)
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        k = 0
+        while k + 4 <= planes.shape[0]:  # four at a time: a row is read from memory once, from the cache thereafter
+            first, second, third, fourth = planes[k], planes[k + 1], planes[k + 2], planes[k + 3]
+            a, b, c, d = zero, zero, zero, zero
+            for j in range(row.shape[0]):
+                a += row[j] * first[j]
+                b += row[j] * second[j]
+                c += row[j] * third[j]
+                d += row[j] * fourth[j]
+            out[k, i], out[k + 1, i], out[k + 2, i], out[k + 3, i] = a, b, c, d
+            k += 4
+        while k < planes.shape[0]:
+            only, a = planes[k], zero
+            for j in range(row.shape[0]):
+                a += row[j] * only[j]
+            out[k, i] = a
+            k += 1
+
+
+@compiled
+def left_out_blocks(
+    rows, signs, starts, near, cross, leverage, near_values, wanted, box, alpha, ridge, values, near_out
+):
+    """Left-out values of the planes of class `near` on the whitened working set, for blocks up to SMALL_BLOCK.
+
+    `cross` (n, n_near) are the products with near rows that `left_out_near` wants, `near_values` (n_near, n_classes)
+    the plane values of those; `near_out` and the working-set rows' `values` are corrected in place.
+    """
+    for b in range(starts.shape[0] - 1):
+        first, last = starts[b], starts[b + 1]
+        if b == near or first == last or last - first > SMALL_BLOCK:
+            continue
+        zeta, block_alpha, block_box = rows[first:last], alpha[first:last], box[first:last]
+        q = _products(_signed(zeta, signs), zeta)
+        left_out_near(
+            q,
+            cross[first:last],
+            leverage,
+            near_values[:, b],
+            block_box,
+            block_alpha,
+            ridge,
+            0.0,
+            near_out[:, b],
+        )
+        state = np.empty(last - first, dtype=q.dtype)
+        for i in range(last - first):
+            state[i] = -values[first + i]
+        left_out_pushed(q, _diagonal(q), state, wanted[first:last], block_box, block_alpha, values[first:last])
+
+
+@compiled
+def smooth_hinge(x, box, widths):
+    """Look at pushed rows from several planes, with hinges rounded over a zone around the margin.
+
+    `x` and `box` (n_planes, n) are 1 + h_i.u and C w_i s_i, `widths` the zone of each plane.  The loss is
+    box (x + width / 2)^2 / (2 width) in the zone |x| < width / 2 and the hinge box max(0, x) outside.
+
+    Returns
+    -------
+    hinge : (n_planes,), sum of the true hinge
+    duals : (n_planes, n), slope of the rounded loss
+    roots : (n_planes, n), square root of its curvature
+    """
+    n_planes, n = x.shape
+    hinge = np.zeros(n_planes)
+    duals, roots = np.zeros(x.shape, dtype=x.dtype), np.zeros(x.shape, dtype=x.dtype)
+    for k in range(n_planes):
+        half = x.dtype.type(0.5 * widths[k])
+        steepness = x.dtype.type(1.0 / widths[k])
+        for i in range(n):
+            if x[k, i] > 0.0:
+                hinge[k] += box[k, i] * x[k, i]
+            if x[k, i] >= half:
+                duals[k, i] = box[k, i]
+            elif x[k, i] > -half:
+                duals[k, i] = box[k, i] * (x[k, i] + half) * steepness
+                roots[k, i] = np.sqrt(box[k, i] * steepness)
+    return hinge, duals, roots
+
+
+@compiled
+def any_column(values):
+    """Mark the columns in which any entry is not zero."""
+    found = np.zeros(values.shape[1], dtype=np.bool_)
+    for k in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            if values[k, i] != 0.0:
+                found[i] = True
+    return found
+
+
+@compiled
+def hinge_search(x, ahead, box, width, slope, bend):
+    """Length of the best step from values x towards `ahead`, for rounded hinges as in `smooth_hinge`.
+
+    The quadratic part of the objective adds `slope` t + `bend` t^2 / 2.  The derivative is piecewise linear and grows:
+    Newton's method on it, kept between bounds.
+    """
+    half = 0.5 * width
+    low, high, t = 0.0, np.inf, 1.0
+    for _ in range(30):
+        first, second = slope + t * bend, bend
+        for i in range(x.shape[0]):
+            move = ahead[i] - x[i]
+            at = x[i] + t * move
+            if at >= half:
+                first += box[i] * move
+            elif at > -half:
+                first += box[i] * move * (at + half) / width
+                second += box[i] * move * move / width
+        if first > 0.0:
+            high = t
+        else:
+            low = t
+        step = first / second if second > 0.0 else 0.0
+        new = t - step
+        if new <= low or new >= high:
+            new = 0.5 * (low + high) if high < np.inf else 2.0 * t
+        if abs(new - t) <= 1e-3 * abs(t):
+            return new
+        t = new
+    return t

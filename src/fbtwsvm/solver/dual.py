@@ -1,0 +1,275 @@
+"""Problem (P) on mapped rows: coordinate descent in the dual, on working sets of the rows that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from .._arrays import Array
+from . import _loops
+from .factors import weighted
+from .left_out import left_out_large, ridge
+from .problem import Problem, Solution, Start
+
+_GROWTH = 0.5  # what a working set grows by in a round at most
+_MAX_ROUNDS = 100
+_FAR = -1.05  # plane value below which an idle row leaves the working set
+_TILE = 1024  # rows whitened at a time
+_FEW_PLANES = 8  # planes up to which values are found faster without BLAS
+_STRIP = 512
+
+
+def solve_features(rows: Array, problem: Problem, start: Start) -> Solution:
+    """Solve planes on mapped rows (bias column included)."""
+    return solve_path(rows, problem, start, (1.0,))[0]
+
+
+def solve_path(rows: Array, problem: Problem, start: Start, multiples: Sequence[float]) -> list[Solution]:
+    """Solve planes on mapped rows for several multiples of the boxes, each from the solution before it.
+
+    Factors and whitened rows serve all of them.
+    """
+    solutions = []
+    for _ in multiples:
+        solution = Solution.empty(problem)
+        solution.planes = np.zeros((problem.n_classes, problem.n_classes, rows.shape[1]), dtype=rows.dtype)
+        if start.alpha is not None:
+            solution.alpha[:] = start.alpha
+        solutions.append(solution)
+    classes = np.flatnonzero(start.todo.any(axis=1))
+    size = _classes_at_once(rows, problem)
+    for first in range(0, len(classes), size):
+        group = classes[first : first + size]
+        states = problem.each(lambda a: _NearPlanes(rows, problem, int(a), start), group)
+        for multiple, solution in zip(multiples, solutions, strict=True):
+            for state in states:
+                state.use_multiple(multiple)
+            _run(rows, problem, states)
+            problem.each(partial(_NearPlanes.store, solution=solution), states)
+        del states  # factors and working sets are large: let them go before the next group starts
+        problem.say(f"planes of {first + len(group)} of {len(classes)} classes solved")
+    return solutions
+
+
+def _run(rows: Array, problem: Problem, pending: list[_NearPlanes]) -> None:
+    """Let working sets grow until every plane is solved."""
+    for _ in range(_MAX_ROUNDS):
+        values = _plane_values(rows, problem, pending)
+        running = problem.each(lambda pair: pair[0].advance(pair[1]), zip(pending, values, strict=True))
+        pending = [state for state, more in zip(pending, running, strict=True) if more]
+        if not pending:
+            return
+    for state, row in zip(pending, _plane_values(rows, problem, pending), strict=True):
+        state.certify(row)  # out of rounds: certify what there is
+
+
+def _classes_at_once(rows: Array, problem: Problem) -> int:
+    """How many classes may hold a factor and a working set at a time: half of the rows' memory, or 64 MB."""
+    n, n_columns = rows.shape
+    one_class = n_columns * (n_columns + min(n, 2000))
+    room = max(6 * n * n_columns // 10, 16_000_000) // one_class
+    return max(1, min(problem.n_classes, int(room)))
+
+
+def _plane_values(rows: Array, problem: Problem, states: list[_NearPlanes]) -> Array:
+    """h_i.u of every row in the plane near each of the states' classes that pushes the row's class: (states, n)."""
+    values = np.empty((len(states), len(rows)), dtype=rows.dtype)
+
+    def look(b: int) -> None:
+        planes = np.stack([state.planes[b] for state in states])
+        values_of(rows[problem.block(b)], planes, values[:, problem.block(b)])
+
+    problem.each(look, range(problem.n_classes))
+    return values
+
+
+def values_of(rows: Array, planes: Array, out: Array) -> None:
+    """Write h_i.u of every row in each of the planes into `out` (planes, rows)."""
+    if len(planes) <= _FEW_PLANES:
+        _loops.plane_values(rows, planes, out)
+        return
+    for first in range(0, len(rows), _STRIP):  # so few rows that BLAS packs them in the cache
+        strip = slice(first, first + _STRIP)
+        out[:, strip] = (rows[strip] @ planes.T).T
+
+
+class _NearPlanes:
+    """The planes near one class while they are being solved: factor, working set, duals."""
+
+    def __init__(self, rows: Array, problem: Problem, near: int, start: Start) -> None:
+        self.rows, self.problem, self.near = rows, problem, near
+        self.whitener = start.factor(near)
+        self.todo = np.ascontiguousarray(start.todo[near])
+        self.first_set = start.first
+        self.box = np.ascontiguousarray(problem.box[:, near])
+        self.scales = np.array([self.box[problem.block(b)].sum() for b in range(problem.n_classes)]) + start.mass[near]
+        self.alpha = np.zeros(len(rows)) if start.alpha is None else np.ascontiguousarray(start.alpha[:, near])
+        self.in_set = np.zeros(len(rows), dtype=bool)
+        self.members = np.empty(0, dtype=np.int64)
+        self.width = len(self.whitener.signs) or rows.shape[1]  # columns of a whitened row
+        self.whitened = np.empty((0, self.width), dtype=rows.dtype)
+        self.sweeps = np.zeros(problem.n_classes, dtype=np.int64)
+        self.gaps = np.full(problem.n_classes, np.inf)
+        self.bounds = np.zeros((problem.n_classes, 2))
+        self.inner_tol = 0.5 * problem.tol
+        self.values = np.empty(0)
+        self.multiple = 1.0
+        self.frozen = np.zeros((problem.n_classes, self.width), dtype=rows.dtype)
+        if start.frozen is not None:
+            self.frozen = self.whitener.rows(start.frozen[near].astype(rows.dtype))
+        # Until there are duals, planes are only guessed: good enough to rank rows, no certificate.
+        self.guessed = not self.alpha.any() and (start.frozen is None or not start.frozen[near].any())
+        self.given = start.planes is not None
+        if start.planes is not None:
+            self.planes = start.planes[near].astype(rows.dtype, copy=False)
+        elif self.guessed:
+            # One solve: u = -G^-1 m_b, scaled to -1 at the mean m_b of class b.
+            pulls = self.whitener.rows(start.guess.astype(rows.dtype))
+            signed = pulls * self.whitener.signs if len(self.whitener.signs) else pulls
+            squares = np.einsum("ij,ij->i", signed, pulls)
+            self.planes = self.whitener.planes(pulls / np.where(squares > 0, squares, 1.0)[:, None])
+        else:
+            self.in_set = (self.alpha > 0) & np.repeat(self.todo, np.diff(problem.starts))
+            self._whiten_joined()
+            self._solve(sweeps=0)
+
+    def use_multiple(self, multiple: float) -> None:
+        """Go over to so many times the first boxes; duals at their bound stay there."""
+        if multiple == self.multiple:
+            return
+        growth = multiple / self.multiple
+        at_bound = (self.alpha > 0) & (self.alpha >= (1.0 - 1e-12) * self.box)
+        self.box, self.scales, self.multiple = self.box * growth, self.scales * growth, multiple
+        self.alpha = np.where(at_bound, self.box, np.minimum(self.alpha, self.box))
+        self.sweeps[:], self.gaps[:], self.bounds[:] = 0, np.inf, 0.0
+        self.inner_tol = 0.5 * self.problem.tol
+        if not self.guessed:
+            self._solve(sweeps=0)
+
+    def advance(self, values: Array) -> bool:
+        """Take the worst violators in, solve on the working set; False when every gap is within tol."""
+        problem, before = self.problem, self.gaps.max()
+        if self.guessed:
+            if self.given:
+                self.in_set = (values > -1.0) & np.repeat(self.todo, np.diff(problem.starts))
+            else:
+                _loops.first_set(values, problem.starts, self.todo, self.first_set, self.in_set)
+        else:
+            joined = self.certify(values, problem.tol, _GROWTH, self.first_set)
+            gaps = self.gaps
+            stalled = not joined.any() and gaps.max() > 0.99 * before  # rounding lets nothing move
+            if stalled or ((gaps <= problem.tol) | (self.sweeps >= problem.max_iter)).all():
+                return False
+            if joined.any():
+                # Rows far beyond the margin that push nothing leave again; those near it may yet be needed.
+                self.in_set &= (self.alpha > 0) | (values > _FAR)
+            else:
+                self.inner_tol *= 0.25
+        self.guessed = False
+        self._whiten_joined()
+        self._solve(sweeps=problem.max_iter)
+        return True
+
+    def _solve(self, sweeps: int) -> None:
+        """Solve on the working set with at most so many sweeps in all; with none, only find the planes of the duals."""
+        starts = np.searchsorted(self.members, self.problem.starts)
+        alpha = self.alpha[self.members]
+        pulls = np.zeros((self.problem.n_classes, self.width), dtype=self.rows.dtype)
+        self.sweeps += _loops.solve_row_blocks(
+            self.whitened, self.whitener.signs, starts, self.todo, self.scales, self.box[self.members], alpha,
+            self.frozen, pulls, self.bounds, self.inner_tol, np.maximum(sweeps - self.sweeps, 0), self.near,
+        )  # fmt: skip
+        self.alpha[self.members] = alpha
+        self.planes = self.whitener.planes(pulls)
+
+    def certify(self, values: Array, tol: float = 0.0, growth: float = 0.0, at_least: int = 0) -> Array:
+        """Set values and gaps, let violators join the working set; return how many of each class joined."""
+        self.values = values
+        self.gaps, joined = _loops.select_violators(
+            values,
+            self.box,
+            self.alpha,
+            self.in_set,
+            self.problem.starts,
+            self.todo,
+            self.scales,
+            tol,
+            growth,
+            at_least,
+        )
+        return np.asarray(joined)
+
+    def _whiten_joined(self) -> None:
+        """Whiten the rows that joined and merge them in, keeping the working set sorted by class."""
+        members = np.flatnonzero(self.in_set)
+        was_in = np.zeros(len(self.in_set), dtype=bool)
+        was_in[self.members] = True
+        known = was_in[members]
+        if not known.all() or len(members) < len(self.members):
+            whitened = np.empty((len(members), self.width), dtype=self.rows.dtype)
+            whitened[known] = self.whitened[self.in_set[self.members]]
+            del self.whitened
+            new = np.flatnonzero(~known)
+            for first in range(0, len(new), _TILE):
+                tile = new[first : first + _TILE]
+                place = slice(tile[0], tile[-1] + 1) if tile[-1] - tile[0] == len(tile) - 1 else tile
+                whitened[place] = self.whitener.rows(self.rows[members[tile]])
+            self.whitened = whitened
+        self.members = members
+
+    def store(self, solution: Solution) -> None:
+        """Write planes, duals and certificates of what was to be solved into the solution, then left-out values."""
+        a, done = self.near, self.todo
+        solution.planes[a, done] = self.planes[done]
+        solution.alpha[:, a] = self.alpha
+        solution.gaps[a, done], solution.sweeps[a, done] = self.gaps[done], self.sweeps[done]
+        solution.bounds[a, done] = self.bounds[done]
+        if self.problem.judged.any():
+            self._leave_out(solution)
+
+    def _leave_out(self, solution: Solution) -> None:
+        """Write what judged rows would get from planes without them into the solution."""
+        problem, a = self.problem, self.near
+        own = np.arange(problem.starts[a], problem.starts[a + 1])
+        own = own[problem.judged[own]]
+        near_values = self.rows[own] @ solution.planes[a].T
+        starts = np.searchsorted(self.members, problem.starts)
+        box, alpha, wanted = self.box[self.members], self.alpha[self.members], problem.judged[self.members]
+        cross = np.zeros((len(box), len(own)), dtype=self.rows.dtype)
+        free = (alpha > 0) & (alpha < box)  # nobody asks for the products of the others
+        cross[free], leverage = self.whitener.near(
+            self.whitened[free], weighted(self.rows[own], problem.weights[own]), own - problem.starts[a]
+        )
+        values = self.values[self.members].astype(np.float64)
+        near_out = near_values.astype(np.float64)
+        _loops.left_out_blocks(
+            self.whitened,
+            self.whitener.signs,
+            starts,
+            a,
+            cross,
+            leverage,
+            near_values,
+            wanted,
+            box,
+            alpha,
+            ridge(self.rows.dtype),
+            values,
+            near_out,
+        )
+        for b in problem.large_blocks(starts):
+            if b != a:
+                # Free points make the projection; of those at the bound only the wanted ones are needed.
+                block = np.arange(starts[b], starts[b + 1])
+                used = block[(alpha[block] > 0) & ((alpha[block] < box[block]) | wanted[block])]
+                zeta = self.whitened[used]
+                signed = zeta * self.whitener.signs if len(self.whitener.signs) else zeta
+                near_out[:, b], values[used] = left_out_large(
+                    signed @ zeta.T, cross[used], leverage, near_values[:, b], values[used], box[used], alpha[used]
+                )
+        solution.near[own] = near_out
+        far = self.values.astype(np.float64)
+        far[self.members] = values
+        solution.far[:, a] = far

@@ -1,0 +1,252 @@
+"""Problem (P) for very many rows: Newton's method in the primal, on a hinge that is smooth near its corner.
+
+Where many rows of a class violate the margin, a dual method must move every one of them; a Newton step moves them all
+at once.  With phi the hinge rounded over a zone of width delta, and x_i = 1 + h_i.u:
+
+    min_u  1/2 u'G_a u + sum_{i in b} box_i phi(x_i)          box_i = C w_i s_i
+    alpha_i = box_i phi'(x_i),   gradient G_a u + sum alpha_i h_i,   Hessian G_a + sum_{zone} box_i / delta h_i h_i'
+
+The alpha are dual feasible, so each look at the rows ends with a certificate for the hinge itself: the primal at u less
+the dual at alpha.  The zone narrows until that is within tol.  Rows are mapped and looked at piece by piece and are
+never needed all at once: of each row only x, box and alpha are held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from .._arrays import Array
+from . import _loops
+from .dual import values_of
+from .factors import factorise
+from .problem import Problem, Solution
+
+_TILE = 4096  # rows whose plane values are found in one go
+_PIECE = 8 * _TILE  # rows that a thread looks at before it adds up
+_WIDEST, _NARROWEST, _NARROWER = 0.06, 0.02, 0.4  # width of the zone
+_SETTLED = 0.003  # gain of the next step, over sum C w s, at which the zone narrows
+_MOST_STEPS = 100
+
+Index = slice | Array
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """All rows, as Newton's method reads them: mapped when asked for, sorted by class as `Problem` has them.
+
+    rows    mapped rows of a slice or of an index
+    boxes   C w s of these, (rows, n_classes)
+    """
+
+    rows: Callable[[Index], Array]
+    boxes: Callable[[Index, Array], Array]
+
+
+@dataclass
+class _Plane:
+    """The plane [near, pushed] on its way."""
+
+    near: int
+    u: Array
+    width: float = _WIDEST
+    gap: float = np.inf
+    factor: Array | None = None  # of the Hessian at u
+    steps: int = 0
+
+
+def solve_newton(
+    bulk: Bulk, problem: Problem, grams: Sequence[Array], todo: Array, first: Array, solution: Solution, supports: Array
+) -> None:
+    """Solve the planes marked in `todo`, from the `first` ones; fill them into the solution.
+
+    `grams` are without the ridge.  `supports` (n, n_classes) gets the duals of the rows in each of the planes (or, if
+    boolean, whether they have one).
+    """
+    near = np.flatnonzero(todo.any(axis=1))
+    ridged = {int(a): grams[int(a)] + problem.reg[a] * np.eye(len(grams[int(a)])) for a in near}
+    factors = dict(zip(ridged, problem.each(lambda a: factorise(ridged[a].copy()), ridged), strict=True))
+    pushed = np.flatnonzero(todo.any(axis=0))
+    for done, b in enumerate(pushed, 1):
+        planes = [_Plane(int(a), first[a, b].astype(np.float64)) for a in np.flatnonzero(todo[:, b])]
+        side = _Side(bulk, problem, planes, problem.block(int(b)), ridged, factors)
+        side.descend()
+        side.store(int(b), solution, supports)
+        problem.say(f"planes against {done} of {len(pushed)} classes solved by Newton's method")
+
+
+class _Side:
+    """The rows of one class as they are seen from the planes that push them."""
+
+    def __init__(
+        self,
+        bulk: Bulk,
+        problem: Problem,
+        planes: list[_Plane],
+        block: slice,
+        ridged: dict[int, Array],
+        factors: dict[int, Array],
+    ) -> None:
+        self.bulk, self.problem, self.planes, self.first = bulk, problem, planes, block.start
+        self.ridged, self.factors = ridged, factors
+        shape = (len(planes), block.stop - block.start)
+        self.near = np.array([plane.near for plane in planes])
+        self.box = np.empty(shape, dtype=np.float32)
+        self.alpha = np.zeros(shape, dtype=np.float32)
+        self.x = np.empty(shape, dtype=np.float32)
+        self.pulls = np.zeros((len(planes), len(planes[0].u)))
+        self._values(first=True)
+        self.scales = self.box.sum(axis=1, dtype=np.float64)
+
+    def _pieces(self) -> list[slice]:
+        return [slice(i, min(i + _PIECE, self.x.shape[1])) for i in range(0, self.x.shape[1], _PIECE)]
+
+    def _tiles(self, piece: slice) -> list[slice]:
+        return [slice(i, min(i + _TILE, piece.stop)) for i in range(piece.start, piece.stop, _TILE)]
+
+    def _values(self, *, first: bool = False, points: Array | None = None, of: Array | None = None) -> Array:
+        """Return 1 + h.u of the points (those of the planes numbered `of`), one row for each."""
+        of = np.arange(len(self.planes)) if of is None else of
+        points = np.stack([self.planes[k].u for k in of]) if points is None else points
+        values = self.x if first else np.empty((len(of), self.x.shape[1]), dtype=np.float32)
+
+        def look(piece: slice) -> None:
+            for tile in self._tiles(piece):
+                part = slice(tile.start + self.first, tile.stop + self.first)
+                rows = self.bulk.rows(part)
+                found = np.empty((len(points), len(rows)), dtype=rows.dtype)
+                values_of(rows, points.astype(rows.dtype), found)
+                np.add(found, 1.0, out=values[:, tile], casting="same_kind")
+                if first:
+                    self.box[:, tile] = self.bulk.boxes(part, rows)[:, self.near].T
+
+        self.problem.each(look, self._pieces())
+        return values
+
+    def descend(self) -> None:
+        """Take Newton steps until the gap of every plane is within tol."""
+        pending = np.arange(len(self.planes))
+        while len(pending):
+            curvature, sums = self._add_up(pending)
+            targets = self.problem.each(self._step, zip(pending.tolist(), curvature, sums, strict=True))
+            going = [k for k, target in enumerate(targets) if target is not None]
+            pending, points = pending[going], [target for target in targets if target is not None]
+            if points:
+                ahead = self._values(points=np.stack(points), of=pending)
+                self.problem.each(self._walk, zip(pending.tolist(), points, ahead, strict=True))
+
+    def _walk(self, move: tuple[int, Array, Array]) -> None:
+        """Go towards the point of a step, as far as is best; `ahead` are the values there."""
+        place, target, ahead = move
+        plane = self.planes[place]
+        matrix, way = self.ridged[plane.near], target - plane.u
+        length = _loops.hinge_search(
+            self.x[place],
+            ahead,
+            self.box[place],
+            plane.width,
+            float(way @ (matrix @ plane.u)),
+            float(way @ (matrix @ way)),
+        )
+        plane.u = plane.u + length * way
+        self.x[place] += np.float32(length) * (ahead - self.x[place])
+
+    def _add_up(self, pending: Array) -> tuple[Array, Array]:
+        """Sum over the rows what a step needs: curvature in the zone, hinge, duals and their pulls."""
+        n_columns = self.pulls.shape[1]
+        curvature = np.zeros((len(pending), n_columns, n_columns))
+        widths = np.array([self.planes[k].width for k in pending])
+        totals = np.zeros((len(pending), 2))
+
+        def look(piece: slice) -> tuple[Array, Array, Array]:
+            losses, duals, roots = _loops.smooth_hinge(self.x[pending, piece], self.box[pending, piece], widths)
+            moved = duals - self.alpha[pending, piece]
+            self.alpha[pending, piece] = duals
+            needed = np.flatnonzero(_loops.any_column(moved) | _loops.any_column(roots))
+            if 2 * len(needed) > piece.stop - piece.start:
+                needed = np.arange(piece.stop - piece.start)  # no need to pick
+            pulls = np.zeros((len(pending), n_columns))
+            inside: list[list[Array]] = [[] for _ in pending]
+            for start in range(0, len(needed), _TILE):
+                some = needed[start : start + _TILE]
+                offset = piece.start + self.first
+                whole = some[-1] - some[0] == len(some) - 1
+                rows = self.bulk.rows(slice(some[0] + offset, some[-1] + offset + 1) if whole else some + offset)
+                pulls += moved[:, some].astype(rows.dtype) @ rows
+                for k in range(len(pending)):
+                    zone = np.flatnonzero(roots[k, some])
+                    inside[k].append(rows[zone] * roots[k, some[zone], None].astype(rows.dtype))
+            bent = np.zeros_like(curvature, dtype=np.float64)
+            for k, parts in enumerate(inside):
+                if parts:
+                    zone_rows = np.concatenate(parts)
+                    bent[k] = zone_rows.T @ zone_rows
+            return bent, pulls, np.column_stack([losses, duals.sum(axis=1, dtype=np.float64)])
+
+        for bent, pulls, sums in self.problem.stream(look, self._pieces()):
+            curvature += bent
+            self.pulls[pending] += pulls
+            totals += sums
+        return curvature, totals
+
+    def _step(self, state: tuple[int, Array, Array]) -> Array | None:
+        """Certify a plane where it is; return where Newton's step leads, None when the plane is solved."""
+        place, curvature, sums = state
+        plane = self.planes[place]
+        matrix, scale, tol = self.ridged[plane.near], self.scales[place], self.problem.tol
+        slope = matrix @ plane.u
+        whitened = solve_triangular(self.factors[plane.near], self.pulls[place], lower=True, check_finite=False)
+        primal = 0.5 * float(plane.u @ slope) + sums[0]
+        dual = sums[1] - 0.5 * float(whitened @ whitened)
+        plane.gap = (primal - dual) / scale if scale > 0 else 0.0
+        plane.factor = factorise(matrix + curvature)
+        plane.steps += 1
+        if plane.gap <= tol or plane.steps >= min(_MOST_STEPS, self.problem.max_iter):
+            return None
+        step = solve_triangular(plane.factor, slope + self.pulls[place], lower=True, check_finite=False)
+        gain = 0.5 * float(step @ step) / scale
+        if gain <= _SETTLED:
+            plane.width = max(_NARROWER * plane.width, _NARROWEST)
+        target: Array = plane.u - solve_triangular(plane.factor, step, lower=True, trans="T", check_finite=False)
+        return target
+
+    def store(self, b: int, solution: Solution, supports: Array) -> None:
+        """Write planes, certificates, duals and left-out values."""
+        block = self.problem.block(b)
+        for k, plane in enumerate(self.planes):
+            solution.planes[plane.near, b] = plane.u
+            solution.gaps[plane.near, b], solution.sweeps[plane.near, b] = plane.gap, plane.steps
+            supports[block, plane.near] = self.alpha[k] > 0 if supports.dtype == bool else self.alpha[k]
+        if self.problem.judged.any():
+            self.problem.each(lambda k: self._leave_out(k, b, solution), range(len(self.planes)))
+
+    def _leave_out(self, place: int, b: int, solution: Solution) -> None:
+        """Values that judged rows would get from the plane without them: one Newton step after taking each out.
+
+        With H the Hessian: h_i.u / (1 - w_i h_i'H^-1 h_i) for a near row, and for a pushed row, whose own curvature is
+        c (in the zone), h_j.u + alpha_j l / (1 - c l) with l = h_j'H^-1 h_j.
+        """
+        problem, plane, a = self.problem, self.planes[place], self.planes[place].near
+        for k in (a, b):
+            index = np.flatnonzero(problem.judged[problem.block(k)]) + problem.starts[k]
+            if not len(index):
+                continue
+            rows = self.bulk.rows(index).astype(np.float64)
+            zeta = solve_triangular(plane.factor, rows.T, lower=True, check_finite=False)
+            leverage = np.einsum("ij,ij->j", zeta, zeta)
+            values = rows @ plane.u
+            # A solution has a line for every row, or for the judged ones alone.
+            every = len(solution.near) == len(problem.judged)
+            lines = index if every else np.searchsorted(np.flatnonzero(problem.judged), index)
+            if k == a:
+                values /= np.maximum(1.0 - problem.weights[index] * leverage, 1e-6)
+                solution.near[lines, b] = values
+            else:
+                mine = index - self.first
+                x, box = self.x[place : place + 1, mine], self.box[place : place + 1, mine]
+                _, duals, roots = _loops.smooth_hinge(x, box, np.array([plane.width]))
+                values += duals[0] * leverage / np.maximum(1.0 - roots[0] ** 2 * leverage, 1e-6)
+                solution.far[lines, a] = values
