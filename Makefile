@@ -9,6 +9,8 @@
 # make accuracy  every accuracy in the README and the docs, about an hour (needs FBTWSVM_DATA)
 # make command   memory, generators and ONNX of docs/command.md, about five minutes (needs FBTWSVM_DATA)
 # make streams   every figure of docs/streams.md, about two hours (needs FBTWSVM_DATA)
+# make golden BASE=COMMIT  whether about 80 small models have the same bits as with a commit, about three minutes (with
+#                          ARGS="--tolerance 1e-9" a difference up to that is none; ARGS="--only 'stream-*'" is a part)
 # make lint    style, types and import contract alone
 
 PYTHON ?= python3
@@ -16,7 +18,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-full pictures lint bench reproduce accuracy command streams format clean
+.PHONY: demo test test-full pictures lint bench reproduce accuracy command streams golden format clean
 
 demo: $(READY)
 	mkdir -p out
@@ -65,6 +67,9 @@ streams: $(READY)
 	$(BIN)/python -m benchmarks.changes
 	$(BIN)/python -m benchmarks.soak
 	$(BIN)/python -m benchmarks.sorted_classes
+
+golden: $(READY)
+	$(BIN)/python tools/golden.py against $(ARGS) $(BASE)
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
