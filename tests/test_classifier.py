@@ -202,10 +202,10 @@ def test_groups_and_tiles_do_not_matter(monkeypatch):
     monkeypatch.setattr("fbtwsvm.batch.machine._MOST_KERNEL_ROWS", 0)
     whole = FBTWSVM(**options, random_state=0).fit(X[:900], y[:900])
     for name, value in {
-        "maps._TILE": 100,
+        "model.mapping._TILE": 100,
         "classifier._PREDICT_TILE": 70,
-        "moments._TILE": 50,
-        "planes._TILE": 30,
+        "solver.factors._TILE": 50,
+        "solver.dual._TILE": 30,
     }.items():
         monkeypatch.setattr(f"fbtwsvm.{name}", value)
     monkeypatch.setattr("fbtwsvm.model.decision._TILE_BYTES", 8 * 100 * 33)
