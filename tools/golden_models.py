@@ -1,4 +1,4 @@
-"""The models that tools/golden.py records: small data from fixed seeds, and about 80 ways to learn it.
+"""The models that tools/golden.py records: small data from fixed seeds, and 95 ways to learn it.
 
 Options are paired rather than multiplied out.  A configuration is a row of a table or a small function, and recordings
 are compared by its name.  Only the public interface is used.
@@ -167,6 +167,7 @@ STREAMS: dict[str, tuple[dict[str, Any], int, dict[str, Any]]] = {
     "stream-small-two-auto": ({"decay": "auto"}, SMALL_CHUNKS, {"n": 400, "classes": 2}),
     "stream-small-sparse": ({}, SMALL_CHUNKS, {"form": "sparse"}),
     "stream-small-float32": ({"feature_map": "fourier", "mu": 0.8}, SMALL_CHUNKS, {"form": "float32"}),
+    "stream-short-half-life": ({"half_life": 2.0, "n_components": 100}, 25, {"n": 300}),
     "stream-medium": ({"accept": "outside"}, 600, {"n": 1800}),
     "stream-medium-auto": ({"decay": "auto"}, 600, {"n": 1800}),
     "stream-large": ({}, 1500, {"n": 4600}),
