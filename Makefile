@@ -9,7 +9,7 @@
 # make accuracy  every accuracy in the README and the docs, about an hour (needs FBTWSVM_DATA)
 # make command   memory, generators and ONNX of docs/command.md, about five minutes (needs FBTWSVM_DATA)
 # make streams   every figure of docs/streams.md, about two hours (needs FBTWSVM_DATA)
-# make golden BASE=COMMIT  whether about 80 small models have the same bits as with a commit, about three minutes (with
+# make golden BASE=COMMIT  whether 95 small models have the same bits as with a commit, about two minutes (with
 #                          ARGS="--tolerance 1e-9" a difference up to that is none; ARGS="--only 'stream-*'" is a part)
 # make lint    style, types and import contract alone
 
