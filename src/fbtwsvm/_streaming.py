@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,16 +13,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._arrays import Array
-from .batch.choose_gamma import finest
+from .batch.choose_gamma import largest_gamma
 from .batch.prepare import choose_gamma, settings_of
 from .model.choose_map import stream_map
 from .model.decision import Decision
 from .model.mapping import Mapping
-from .model.rows import Given, arrange
-from .model.settings import quiet
+from .model.rows import CheckedRows, arrange
 from .online.inspect import MemoryReport, report
 from .online.kept import Chunk
-from .online.model import HALF_LIVES, Committee, Learner
+from .online.model import HALF_LIVES, Committee, StreamModel
 from .online.state import Policy
 from .online.unlearn import Unlearned
 from .online.warm_up import WarmUpMixin
@@ -103,7 +101,7 @@ class StreamingMixin(WarmUpMixin):
         fresh = copy(self)
         if fresh._learner is not None:
             learner = fresh._learner.copy()
-            learner.settle()
+            learner.resolve()
             fresh._adopt(learner.commit())
         self.__dict__ = fresh.__dict__
         return self
@@ -178,7 +176,7 @@ class StreamingMixin(WarmUpMixin):
                 seen = len(model._waiting.rows.y)
                 raise ValueError(f"merge: a model is still in its warm-up ({seen} rows): let it learn more first.")
         mine, theirs = fresh._learner, guest._learner
-        if not mine.mapping.same_as(theirs.mapping) or mine.recipe() != theirs.recipe():
+        if not mine.mapping.same_as(theirs.mapping) or mine.merge_key() != theirs.merge_key():
             raise ValueError(
                 "merge: the models differ in their feature map or their parameters, so their sums cannot be added. Use "
                 "Fourier features with one gamma and random_state, or one fitted map for both (FrozenEstimator)."
@@ -200,7 +198,7 @@ class StreamingMixin(WarmUpMixin):
             raise ValueError("memory_report is about a stream that has left its warm-up: call partial_fit first.")
         return report(self._learner)
 
-    def _check_stream(self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any) -> Given:
+    def _check_stream(self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any) -> CheckedRows:
         """Validate the rows of a call, before anything changes."""
         first = not hasattr(self, "_dtype")
         if first:
@@ -227,7 +225,7 @@ class StreamingMixin(WarmUpMixin):
         known = getattr(self, "classes_", None)
         if known is not None and (known.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
             raise ValueError(f"y holds labels of another kind than those learned so far ({known[:3]}...).")
-        return Given(X, y, weights, names)
+        return CheckedRows(X, y, weights, names)
 
     def _is_plain(self, X: Any) -> bool:
         """Whether scikit-learn's checks, which take longer than a small chunk does, have nothing to do."""
@@ -247,7 +245,7 @@ class StreamingMixin(WarmUpMixin):
         if twice:
             raise ValueError(f"A row with id {twice[0]!r} has been learned already: every row needs an id of its own.")
 
-    def _learn_stream(self, given: Given) -> None:
+    def _learn_stream(self, given: CheckedRows) -> None:
         """Learn checked rows: in the warm-up, at its end, or after it."""
         if not len(given.y) and not hasattr(self, "classes_"):
             raise ValueError("Every sample_weight is zero: there is no row to learn from.")
@@ -268,7 +266,7 @@ class StreamingMixin(WarmUpMixin):
     def _begin_stream(self) -> None:
         """Go on from a `fit`, if that is where the model stands."""
         if self._history is not None:
-            if not isinstance(self._history, Given):
+            if not isinstance(self._history, CheckedRows):
                 raise ValueError(self._history)
             mapping = None if self._mapping.exact else self._mapping
             self._start(self._history, mapping)
@@ -295,11 +293,11 @@ class StreamingMixin(WarmUpMixin):
             for decay in decays
         ]
 
-    def _start(self, given: Given, mapping: Mapping | None = None) -> None:
+    def _start(self, given: CheckedRows, mapping: Mapping | None = None) -> None:
         """End the warm-up: fix gamma, map and scale, and learn the rows collected."""
         classes, labels = np.unique(given.y, return_inverse=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        settings = replace(settings_of(self, len(classes)), say=quiet)
+        settings = settings_of(self, len(classes))
         weights = self._class_weighted(given)
         rows = arrange(given.X, labels, weights, len(classes), merge=False)
         count = _STREAM_COMPONENTS if self.n_components == "auto" else int(self.n_components)
@@ -308,14 +306,14 @@ class StreamingMixin(WarmUpMixin):
             if self._history is None:  # otherwise the width is that of the fit
                 self.gamma_ = choose_gamma(self, rows, settings, seed, quick=True)
                 if self.gamma_ is not None and self.gamma == "auto":
-                    self.gamma_ = finest(given.X, self.kernel, self.gamma_, count, seed)
+                    self.gamma_ = largest_gamma(given.X, self.kernel, self.gamma_, count, seed)
             transformer = stream_map(self.kernel, self.feature_map, count, self.gamma_, rows, seed)
             mapping, _ = Mapping.fit(transformer, rows, given.y, self.kernel)
             landmarks = mapping.landmarks(rows)[rows.source]
-        shows = not mapping.of_itself or (isinstance(self.gamma, str) and self.gamma_ is not None)
+        shows = not mapping.data_independent or (isinstance(self.gamma, str) and self.gamma_ is not None)
         n_columns = mapping.rows(given.X[:1]).shape[1]
         _warn_of_size(len(classes), n_columns, mapping.dtype, len(self._policies()))
-        learner = Learner(
+        learner = StreamModel(
             mapping, settings, self.C, self.reg, self._policies(), n_columns, count, shows, self.drift_detector, seed
         )
         self._learner = learner
@@ -323,7 +321,7 @@ class StreamingMixin(WarmUpMixin):
         self._history = None
         self._adopt(learner.commit())
 
-    def _chunk(self, given: Given) -> Chunk:
+    def _chunk(self, given: CheckedRows) -> Chunk:
         """Map the rows of a call."""
         mapping, clock, n = self._learner.mapping, self._learner.clock, len(given.y)
         classes = self._learner.classes
@@ -332,7 +330,7 @@ class StreamingMixin(WarmUpMixin):
         weights = self._class_weighted(given)
         return Chunk(mapping.rows(given.X), labels, weights, np.arange(clock, clock + n), given.ids, raw)
 
-    def _class_weighted(self, given: Given) -> Array:
+    def _class_weighted(self, given: CheckedRows) -> Array:
         """Weights of rows, times the factors of a class_weight that is a dict."""
         if not isinstance(self.class_weight, dict):
             return given.weights
@@ -343,7 +341,7 @@ class StreamingMixin(WarmUpMixin):
         weights: Array = given.weights * factors[labels]
         return weights
 
-    def _adopt(self, learner: Learner) -> None:
+    def _adopt(self, learner: StreamModel) -> None:
         """Show what a learner knows in the attributes of the model."""
         if learner is self._learner and self._waiting is None and hasattr(self, "kept_"):
             return  # learned in place
@@ -354,7 +352,7 @@ class StreamingMixin(WarmUpMixin):
         self.planes_, self.duality_gap_ = leader.planes, leader.gaps
         self.n_iter_ = int(leader.sweeps.max(initial=0))
         self.n_components_ = leader.planes.shape[2] - 1
-        support = leader.kept.labels[~leader.kept.second]
+        support = leader.kept.labels[~leader.kept.reserve]
         self.n_support_ = np.bincount(support, minlength=len(self.classes_))
         self.kept_ = len(leader.kept)
         for name in ("support_", "memberships_"):  # these are about the rows of one fit

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._arrays import Array
+from ._log import LOG, shown
 from ._streaming import StreamingMixin
 from .batch.machine import Machine, learn
 from .batch.prepare import prepare, prepare_larger
@@ -25,7 +26,7 @@ from .batch.spool import Spool, are_chunks, chunks_of
 from .batch.tiled import learn_larger
 from .features.kernels import KERNELS, Kernel, check_domain
 from .model.decision import Decision
-from .model.rows import Given, TrainingRows
+from .model.rows import CheckedRows, TrainingRows
 from .model.settings import Settings
 from .online.model import Committee
 
@@ -130,7 +131,8 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         Seed of landmarks, frequencies and subsamples.  Data with at most 2,000 distinct rows (of at most 10,000) needs
         none: equal rows are merged, and nothing is chosen at random unless the map asks for it.
     verbose : int, default=0
-        1 prints the ladder of gamma, the sizes and how many classes are solved.
+        1 prints what a fit is doing (the values of gamma that are tried, the sizes), 2 also the progress of the solver.
+        All of it also goes to the logger "fbtwsvm".
 
     Attributes
     ----------
@@ -169,7 +171,7 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
 
     References
     ----------
-    A. R. Mello, M. R. Stemmer, A. L. Koerich, "Incremental and Decremental Fuzzy Bounded Twin Support Vector Machine",
+    A. R. Mello, M. R. Stemmer, A. L. Koerich, "Member and Decremental Fuzzy Bounded Twin Support Vector Machine",
     Information Sciences 526 (2020).
 
     Examples
@@ -301,7 +303,8 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         """
         fresh = copy(self)
         fresh._reset()
-        fresh._learn(X, y, sample_weight)
+        with shown(self.verbose):
+            fresh._learn(X, y, sample_weight)
         self.__dict__ = fresh.__dict__
         return self
 
@@ -403,7 +406,9 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         self._dtype = X.dtype
         size = X.data.nbytes if sp.issparse(X) else X.nbytes
         if size <= _MOST_HISTORY:
-            self._history = Given(X, y, weights, np.full(len(y), None, dtype=object)).take(np.flatnonzero(weights > 0))
+            self._history = CheckedRows(X, y, weights, np.full(len(y), None, dtype=object)).take(
+                np.flatnonzero(weights > 0)
+            )
         else:
             self._history = (
                 f"This model was fitted on {size / 2**20:.0f} MiB of rows, too many to keep for going on from it (up "
@@ -462,7 +467,7 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         found = prepare(self, X, y, weights, quick=quick)
         self.classes_, self.gamma_, self._mapping = found.classes, found.gamma, found.mapping
         self.n_components_ = found.data.shape[1] - (0 if found.mapping.exact else 1)
-        self._say(f"solving the planes of {len(found.classes)} classes on {self.n_components_} features")
+        LOG.info("solving the planes of %d classes on %d features", len(found.classes), self.n_components_)
         rows, exact = found.rows, found.mapping.exact
         machine = learn(found.settings, found.data, rows.starts, rows.weights, found.judged, exact=exact)
         self._record(machine, rows, found.settings)
@@ -473,7 +478,7 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         self._record_planes(machine)
         self.memberships_ = rows.spread(machine.memberships, shared=False)
         # A box that the farthest row's membership has closed does not make a support.
-        smallest = 1e-9 * settings.box.min() * rows.given_weights
+        smallest = 1e-9 * settings.C.min() * rows.given_weights
         supports = rows.spread(solution.alpha, shared=True).max(axis=1) > smallest
         self.support_ = np.flatnonzero(supports)
         sorted_labels = rows.labels[rows.source[self.support_]]
@@ -511,10 +516,6 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
     def _check_domain(self, X: Any) -> None:
         if isinstance(self.feature_map, str):  # a given transformer has a domain of its own
             check_domain(self.kernel, X)
-
-    def _say(self, message: str) -> None:
-        if self.verbose:
-            print(f"[FBTWSVM] {message}", flush=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,7 @@ from river import base
 
 from ._arrays import Array
 from .classifier import FBTWSVM
-from .model.rows import Given
+from .model.rows import CheckedRows
 
 
 class RiverFBTWSVM(base.MiniBatchClassifier):
@@ -192,7 +192,7 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
             if (self.model_.classes_.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
                 raise ValueError(f"The label {y[0]!r} is of another kind than those learned so far.")
             fresh = copy(self.model_)
-            fresh._learn_stream(Given(values, y, np.ones(len(y)), np.full(len(y), None, dtype=object)))
+            fresh._learn_stream(CheckedRows(values, y, np.ones(len(y)), np.full(len(y), None, dtype=object)))
             self.model_ = fresh
         except BaseException:
             self.model_, self.columns, self.known = before

@@ -1,4 +1,4 @@
-"""gamma="auto": a short climb on a ladder of widths, judged by log loss on rows the planes did not see.
+"""gamma="auto": a short search_gamma on a ladder of widths, judged by log loss on rows the planes did not see.
 
 Small data: every row is judged by planes trained without it (see `kernels.left_out_near`).  Large data: planes of about
 2,000 rows from the first two thirds of each class, in the order given, are judged by the last third, and the other way
@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._log import LOG
 from ..features.kernels import Kernel, similarity
 from ..model import _pair_loops
-from ..model.rows import SMALL, TrainingRows, judged_rows
+from ..model.rows import SMALL, TrainingRows, calibration_rows
 from ..model.settings import Settings
 from .machine import learn
 
@@ -33,7 +34,7 @@ _MISSED = 0.01
 _HIGHEST = 5.0  # rungs are added while the highest is the best
 
 
-def climb(rows: TrainingRows, kernel: str, start: float, settings: Settings, seed: int) -> float:
+def search_gamma(rows: TrainingRows, kernel: str, start: float, settings: Settings, seed: int) -> float:
     """Return the width with the least loss: rungs a factor of 4 apart, then the halves between."""
     rows, settings = _some_classes(rows, settings)
     judge = _leave_one_out(rows) if rows.small else _held_out(rows, seed)
@@ -44,7 +45,7 @@ def climb(rows: TrainingRows, kernel: str, start: float, settings: Settings, see
             gamma = start * _FACTOR**rung
             found = judge(similarity(kernel, gamma), settings)
             losses[rung] = found if np.isfinite(found) else np.inf
-            settings.say(f"gamma {gamma:.4g}: log loss {losses[rung]:.4f}")
+            LOG.info("gamma %.4g: log loss %.4f", gamma, losses[rung])
         return losses[rung]
 
     best = min(_RUNGS, key=loss)
@@ -54,7 +55,7 @@ def climb(rows: TrainingRows, kernel: str, start: float, settings: Settings, see
     return float(start * _FACTOR**best)
 
 
-def finest(X: Any, kernel: str, start: float, count: int, seed: int) -> float:
+def largest_gamma(X: Any, kernel: str, start: float, count: int, seed: int) -> float:
     """Return the largest width, on a ladder of factors of 2, at which a map of `count` landmarks still sees its rows.
 
     That is, at which it misses at most 1 % of a row like its landmarks: the mean of 1 / [K^-1]_ii, each landmark left
@@ -81,13 +82,13 @@ def _some_classes(rows: TrainingRows, settings: Settings) -> tuple[TrainingRows,
     chosen = np.flatnonzero(np.isin(rows.labels, classes))
     starts = np.concatenate([[0], np.cumsum(np.diff(rows.starts)[classes])])
     rows = replace(rows, index=rows.index[chosen], weights=rows.weights[chosen], starts=starts)
-    return rows, replace(settings, box=settings.box[classes], reg=settings.reg[classes])
+    return rows, replace(settings, C=settings.C[classes], reg=settings.reg[classes])
 
 
 def _leave_one_out(rows: TrainingRows) -> Judge:
     """Judge a kernel by all rows, each left out in turn."""
     X = rows.X[rows.index].astype(np.float64)
-    judged = judged_rows(rows.starts, np.zeros(rows.n, dtype=bool), seed=0, limit=rows.n)
+    judged = calibration_rows(rows.starts, np.zeros(rows.n, dtype=bool), seed=0, limit=rows.n)
 
     def judge(kernel: Kernel, settings: Settings) -> float:
         machine = learn(settings, kernel(X, X), rows.starts, rows.weights, judged, exact=True)
@@ -120,7 +121,7 @@ def _held_out(rows: TrainingRows, seed: int) -> Judge:
     def judge(kernel: Kernel, settings: Settings) -> float:
         losses = []
         for X, starts, weights, X_judged, labels, judged_weights in parts:
-            sampled = judged_rows(starts, np.zeros(len(weights), dtype=bool), seed)
+            sampled = calibration_rows(starts, np.zeros(len(weights), dtype=bool), seed)
             machine = learn(settings, kernel(X, X), starts, weights, sampled, exact=True)
             seen = np.column_stack([kernel(X_judged, X), np.ones(len(labels))])
             margins = machine.decision.margins_over(seen, machine.solution.planes, labels)

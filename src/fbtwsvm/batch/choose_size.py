@@ -35,7 +35,7 @@ def grow(
     train, held = _split(rows, seed)
     sample = _part(rows, train)
     labels = rows.labels[held]
-    settings = replace(settings, decision="value", say=lambda _: None)
+    settings = replace(settings, decision="value")
     smallest, largest = sizes
     best, right = smallest, _right(sample, rows.X[rows.index[held]], labels, make(smallest), settings, kernel)
     while best < largest:

@@ -66,13 +66,12 @@ def learn_path(
     problem = Problem(
         starts=starts,
         weights=weights,
-        box=share * weights[:, None] * settings.box,
+        box=share * weights[:, None] * settings.C,
         reg=settings.reg,
-        judged=judged,
+        wanted=judged,
         tol=settings.tol,
         max_iter=settings.max_iter,
         n_jobs=settings.n_jobs,
-        say=settings.say,
     )
     if exact:
         solutions = solve_kernel_path(data + 1.0, problem, multiples)

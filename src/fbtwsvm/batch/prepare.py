@@ -11,15 +11,16 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._arrays import Array
+from .._log import LOG
 from ..features.exact import ExactKernel
 from ..features.fourier import FourierFeatures
 from ..features.kernels import USES_GAMMA, gamma_scale
 from ..features.nystroem import NystroemFeatures
 from ..model.choose_map import auto_components, choose_map, most_components
 from ..model.mapping import Mapping
-from ..model.rows import TrainingRows, arrange, class_factors, judged_rows, per_class, present_classes
+from ..model.rows import TrainingRows, arrange, calibration_rows, class_factors, per_class, present_classes
 from ..model.settings import Settings
-from .choose_gamma import climb
+from .choose_gamma import search_gamma
 from .choose_size import grow
 
 _MAP_SAMPLE = 8192  # rows that a map is fitted on when it cannot be all
@@ -42,7 +43,7 @@ class Prepared:
 def settings_of(model: Any, n_classes: int) -> Settings:
     """Return what the engine needs to know of a classifier's parameters."""
     return Settings(
-        box=per_class("C", model.C, n_classes) if n_classes > 1 else np.ones(n_classes),
+        C=per_class("C", model.C, n_classes) if n_classes > 1 else np.ones(n_classes),
         reg=per_class("reg", model.reg, n_classes) if n_classes > 1 else np.ones(n_classes),
         mu=model.mu,
         membership=model.membership,
@@ -51,7 +52,6 @@ def settings_of(model: Any, n_classes: int) -> Settings:
         tol=model.tol,
         max_iter=model.max_iter,
         n_jobs=model.n_jobs,
-        say=model._say,
     )
 
 
@@ -92,9 +92,9 @@ def prepare(
     if n_components == "auto" and grows and not quick:
         n_components = _grown(model, rows, settings, gamma, seed)
     transformer = choose_map(model.kernel, feature_map, n_components, gamma, rows, seed)
-    model._say(f"mapping {rows.n} {'distinct ' if rows.small else ''}rows")
+    LOG.info("mapping %d %srows", rows.n, "distinct " if rows.small else "")
     mapping, data = Mapping.fit(transformer, rows, y, model.kernel, model.n_jobs, known)
-    judged = judged_rows(rows.starts, mapping.landmarks(rows), seed, rows.n if rows.small else _MOST_JUDGED)
+    judged = calibration_rows(rows.starts, mapping.landmarks(rows), seed, rows.n if rows.small else _MOST_JUDGED)
     return Prepared(classes, settings, gamma, rows, mapping, data, judged)
 
 
@@ -133,7 +133,7 @@ def prepare_larger(model: Any, X: Any, y: Array, weights: Array | None) -> tuple
     sample = arrange(X[some], labels[some], weights[some], len(classes), merge=False)
     mapping, _ = Mapping.fit(transformer, sample, y[some], model.kernel, model.n_jobs)
     marked = np.isin(order, some[mapping.landmark_places(sample)])
-    judged = judged_rows(starts, marked, seed, _MOST_JUDGED)
+    judged = calibration_rows(starts, marked, seed, _MOST_JUDGED)
     return Prepared(classes, settings, gamma, rows, mapping, np.empty((0, 0)), judged), seed
 
 
@@ -148,7 +148,7 @@ def _grown(model: Any, rows: TrainingRows, settings: Settings, gamma: float | No
     usual = auto_components(rows.n, rows.n_classes)
     largest = most_components(rows.n, rows.n_classes)
     chosen = grow(rows, settings, make, model.kernel, (usual, largest), seed)
-    model._say(f"features: {chosen} (between {usual} and {largest})")
+    LOG.info("features: %d (between %d and %d)", chosen, usual, largest)
     return chosen
 
 
@@ -164,6 +164,6 @@ def choose_gamma(model: Any, rows: TrainingRows, settings: Settings, seed: int, 
         scale = gamma_scale(rows.X, model.kernel, rows.given_weights)
     if quick or model.gamma == "scale":
         return scale
-    chosen = climb(rows, model.kernel, scale, settings, seed)
-    model._say(f"gamma: {chosen:.6g} ({chosen / scale:.4g} times scale)")
+    chosen = search_gamma(rows, model.kernel, scale, settings, seed)
+    LOG.info("gamma: %.6g (%.4g times scale)", chosen, chosen / scale)
     return chosen

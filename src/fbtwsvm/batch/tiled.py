@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._log import LOG
 from ..model.mapping import Mapping
 from ..model.membership import Ranges, distances_to_means
 from ..model.rows import TrainingRows
@@ -46,21 +47,20 @@ def learn_larger(settings: Settings, mapping: Mapping, rows: TrainingRows, judge
         weights=rows.weights,
         box=np.empty((0, n_classes)),
         reg=settings.reg,
-        judged=judged,
+        wanted=judged,
         tol=settings.tol,
         max_iter=settings.max_iter,
         n_jobs=settings.n_jobs if mapping.threaded else 1,
-        say=settings.say,
     )
     means, grams = _moments(mapped, problem)
-    settings.say("Gram matrices formed")
+    LOG.info("Gram matrices formed")
     ranges = _ranges(mapped, problem, means, settings)
 
     def boxes(index: Index, tile: Array) -> Array:
         places = np.arange(index.start, index.stop) if isinstance(index, slice) else index
         labels = np.searchsorted(rows.starts, places, side="right") - 1
         share = ranges.memberships(distances_to_means(tile, means), labels)
-        return share * rows.weights[places][:, None] * settings.box
+        return share * rows.weights[places][:, None] * settings.C
 
     bulk = Bulk(mapped, boxes)
     todo = ~np.eye(n_classes, dtype=bool)

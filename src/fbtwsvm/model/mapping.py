@@ -103,7 +103,7 @@ class Mapping:
         return mapping, (np.ascontiguousarray(mapped[:, :-1]) if mapping.exact else mapped)
 
     @property
-    def of_itself(self) -> bool:
+    def data_independent(self) -> bool:
         """Whether the map owes nothing to the rows it was fitted on, given its width."""
         return self.frozen or isinstance(self.transformer, FourierFeatures)
 

@@ -17,7 +17,7 @@ SMALL = 2000  # up to so many distinct rows the data counts as small: exact kern
 _MERGE_FACTOR = 5  # look for equal rows when there are at most this many times SMALL
 
 
-def judged_rows(starts: Array, landmarks: Array, seed: int, limit: int = 512) -> Array:
+def calibration_rows(starts: Array, landmarks: Array, seed: int, limit: int = 512) -> Array:
     """Mark the rows that are to be judged by planes without them: at most `limit` of a class.
 
     A landmark of the map has a feature of its own, which no new row has: landmarks are left aside wherever half
@@ -178,7 +178,7 @@ def per_class(name: str, value: Any, n_classes: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Given:
+class CheckedRows:
     """Checked rows of one call."""
 
     X: Any
@@ -186,12 +186,12 @@ class Given:
     weights: Array
     ids: Array
 
-    def take(self, index: Any) -> Given:
+    def take(self, index: Any) -> CheckedRows:
         """Return some of the rows."""
-        return Given(self.X[index], self.y[index], self.weights[index], self.ids[index])
+        return CheckedRows(self.X[index], self.y[index], self.weights[index], self.ids[index])
 
-    def join(self, other: Given) -> Given:
+    def join(self, other: CheckedRows) -> CheckedRows:
         """Append others."""
         X = sp.vstack([self.X, other.X], format="csr") if sp.issparse(self.X) else np.concatenate([self.X, other.X])
         parts = ((self.y, other.y), (self.weights, other.weights), (self.ids, other.ids))
-        return Given(X, *(np.concatenate(pair) for pair in parts))
+        return CheckedRows(X, *(np.concatenate(pair) for pair in parts))

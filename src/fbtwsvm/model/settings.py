@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from .._arrays import Array
@@ -12,7 +11,7 @@ from .._arrays import Array
 class Settings:
     """Numbers that say what to solve; C and reg have one value per near class."""
 
-    box: Array
+    C: Array
     reg: Array
     mu: float
     membership: str
@@ -21,8 +20,3 @@ class Settings:
     tol: float
     max_iter: int
     n_jobs: int | None
-    say: Callable[[str], None]
-
-
-def quiet(message: str) -> None:
-    """Say nothing: the voice of a machine that may be pickled."""

@@ -2,7 +2,7 @@
 
 Near its own class b a row of weight w moves the planes by least squares, u_bk <- u_bk - w (h.u_bk) G_b^-1 h with the
 new G_b; against every other class a whose plane it violates it takes one coordinate step, alpha = min(box, (1 + h.u_ab)
-/ h'G_a^-1 h) and u_ab <- u_ab - alpha G_a^-1 h.  Duals of rows that came before stay as they are until the next settle.
+/ h'G_a^-1 h) and u_ab <- u_ab - alpha G_a^-1 h.  Duals of rows that came before stay until the next re-solve.
 """
 
 from __future__ import annotations

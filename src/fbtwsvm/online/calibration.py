@@ -11,7 +11,7 @@ _PER_CLASS = 512
 _MOST_VALUES = 4_000_000  # numbers kept in all: many classes keep fewer rows of each
 
 
-class TestedRows:
+class CalibrationRows:
     """Plane values that rows got from planes which did not know them, newest first to go over the oldest."""
 
     __test__ = False  # not a test, whatever pytest makes of the name
@@ -21,7 +21,7 @@ class TestedRows:
         self.far = np.zeros_like(self.near)
         self.times = np.full(self.near.shape[:2], -1, dtype=np.int64)
         self.next = np.zeros(n_classes, dtype=np.int64)
-        self.fresh = 0  # rows since the offsets were last learned
+        self.new_rows = 0  # rows since the offsets were last learned
 
     def add(self, labels: Array, times: Array, near: Array, far: Array) -> None:
         """Remember rows, over the oldest of their class; those of a class without planes say nothing."""
@@ -32,7 +32,7 @@ class TestedRows:
             places = (self.next[k] + np.arange(len(rows))) % size
             self.near[k, places], self.far[k, places], self.times[k, places] = near[rows], far[rows], times[rows]
             self.next[k] = (self.next[k] + len(rows)) % size
-            self.fresh += len(rows)
+            self.new_rows += len(rows)
 
     def remove(self, times: Array) -> None:
         """Forget the rows that came at these times."""
@@ -42,28 +42,28 @@ class TestedRows:
 
     def due(self) -> bool:
         """Whether enough rows have come to learn the offsets anew."""
-        return 4 * self.fresh >= min(self.times.size, max(16, int((self.times >= 0).sum())))
+        return 4 * self.new_rows >= min(self.times.size, max(16, int((self.times >= 0).sum())))
 
     def decide(self, totals: Array, rule: str, multiclass: str) -> Decision:
         """Learn offsets and slopes; `totals` is the weight of each class."""
         filled = self.times >= 0
         starts = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
-        self.fresh = 0
+        self.new_rows = 0
         weights = np.ones(starts[-1])
         return Decision.fit(self.near[filled], self.far[filled], starts, weights, totals, rule, multiclass)
 
-    def rearranged(self, source: Array) -> TestedRows:
+    def rearranged(self, source: Array) -> CalibrationRows:
         """Return a store for other classes: class k there is class source[k] here, or new where that is -1."""
-        twin = TestedRows(len(source))
-        size = min(self.near.shape[1], twin.near.shape[1])
+        clone = CalibrationRows(len(source))
+        size = min(self.near.shape[1], clone.near.shape[1])
         old = np.flatnonzero(source >= 0)
         for k in old:
             newest = (self.next[source[k]] - size + np.arange(size)) % self.near.shape[1]
-            for mine, theirs in ((twin.near, self.near), (twin.far, self.far)):
+            for mine, theirs in ((clone.near, self.near), (clone.far, self.far)):
                 mine[k, :size, old] = theirs[source[k], newest][:, source[old]].T
-            twin.times[k, :size] = self.times[source[k], newest]
-            twin.next[k] = size % twin.near.shape[1]
-        return twin
+            clone.times[k, :size] = self.times[source[k], newest]
+            clone.next[k] = size % clone.near.shape[1]
+        return clone
 
 
 def _size(n_classes: int) -> int:

@@ -11,7 +11,7 @@ from .._arrays import Array, compiled
 
 
 class HoeffdingDrift:
-    """Sees a rise of the error rate by Hoeffding's bound (HDDM-A, Frias-Blanco et al. 2015).
+    """Sees a current_weight of the error rate by Hoeffding's bound (HDDM-A, Frias-Blanco et al. 2015).
 
     Of all prefixes of the errors so far, the one with the least upper bound on its mean is remembered.  There is drift
     when the mean of all exceeds that of the prefix by more than chance allows; then it starts anew.

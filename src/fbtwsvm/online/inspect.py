@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._arrays import Array, array_bytes
-from .model import Learner
+from .model import StreamModel
 
 
 @dataclass
@@ -65,32 +65,32 @@ class MemoryReport:
         return "\n".join(lines)
 
 
-def report(learner: Learner) -> MemoryReport:
+def report(learner: StreamModel) -> MemoryReport:
     """Look inside a learner."""
     leader = learner.leader.copy()
     leader.flush()
-    kept, gone = leader.kept, leader.gone
-    price = leader.settings.box * (kept.weights * leader.factors[kept.labels])[:, None]
+    kept, forgotten = leader.kept, leader.forgotten
+    price = leader.settings.C * (kept.weights * leader.class_factors[kept.labels])[:, None]
     rows = {
         "id": kept.ids,
         "label": learner.classes[kept.labels],
         "time": kept.times,
-        "second_look": kept.second,
+        "second_look": kept.reserve,
         "membership": kept.box / price,
-        "alpha": kept.alpha / leader.rise,
+        "alpha": kept.alpha / leader.current_weight,
     }
     labels = learner.classes.tolist()
     return MemoryReport(
         rows,
-        dict(zip(labels, gone.counts.tolist(), strict=True)),
-        dict(zip(labels, gone.condensed.tolist(), strict=True)),
+        dict(zip(labels, forgotten.counts.tolist(), strict=True)),
+        dict(zip(labels, forgotten.n_condensed.tolist(), strict=True)),
         state_bytes(learner),
         learner.clock,
         learner.trust.copy(),
     )
 
 
-def state_bytes(learner: Learner) -> dict[str, int]:
+def state_bytes(learner: StreamModel) -> dict[str, int]:
     """Bytes of every array of a learner, by what they are for."""
     members = learner.members
     parts = {
@@ -98,9 +98,9 @@ def state_bytes(learner: Learner) -> dict[str, int]:
         "roots of their inverses": [member.roots for member in members],
         "planes": [member.planes for member in members],
         "kept rows": [(member.kept, member.pending) for member in members],
-        "frozen pulls and what is remembered of rows that are gone": [member.gone for member in members],
+        "frozen pulls and what is remembered of rows that are forgotten": [member.forgotten for member in members],
         "feature map": learner.mapping,
-        "rows just tested": (learner.tested, learner.untold),
+        "rows just tested": (learner.tested, learner.pending_calibration),
         "the rest": learner,
     }
     seen: set[int] = set()  # an array that is part of several is counted once

@@ -12,10 +12,10 @@ from ..model.mapping import Mapping
 
 _GROWTH = 4  # rows for each landmark before a map with fewer than it may have is renewed
 _MEMORY = 100.0  # rows over which the residual is averaged
-_FACTOR, _MARGIN = 0.5, 0.02  # how far above the expected residual it may rise, as a share of it and at least
+_FACTOR, _MARGIN = 0.5, 0.02  # how far above the expected residual it may current_weight, as a share of it and at least
 
 
-class Watch:
+class ResidualMonitor:
     """Watches what the map misses of new rows, 1 - ||z(x)||^2, against what it misses of rows like its landmarks."""
 
     def __init__(self, mapping: Mapping, n_components: int, clock: int = 0) -> None:

@@ -17,13 +17,13 @@ from .._threads import few_threads
 from ..model import _pair_loops
 from ..model.decision import Decision, norms
 from ..model.mapping import Mapping
-from ..model.rows import judged_rows, per_class
+from ..model.rows import calibration_rows, per_class
 from ..model.settings import Settings
 from ._loops import trust_rows
-from .calibration import TestedRows
+from .calibration import CalibrationRows
 from .kept import Chunk
-from .landmarks import Watch, choose_landmarks
-from .member import Incremental, Tested
+from .landmarks import ResidualMonitor, choose_landmarks
+from .member import Member, Tested
 from .merge import join
 from .state import Policy
 from .unlearn import Unlearned, take_out
@@ -34,7 +34,7 @@ _DRIFT_FADE = 0.1  # what a detected drift leaves of the weight of all rows so f
 _MOST_DRIFTS = 1000  # drift events remembered
 
 
-class Learner:
+class StreamModel:
     """What partial_fit, unlearn and merge work on, in terms of class indices and mapped rows.
 
     A committee (more than one policy) compares plain plane values in every member and adds up the members' log-chances
@@ -50,21 +50,26 @@ class Learner:
         policies: Sequence[Policy],
         n_columns: int,
         n_components: int,
-        warm_up_shows: bool,
+        warm_up_matters: bool,
         detector: Any = None,
         seed: int = 0,
     ) -> None:
-        self.mapping, self.base, self.C, self.reg = mapping, settings, C, reg
+        self.mapping, self.settings, self.C, self.reg = mapping, settings, C, reg
         self.policies, self.n_components, self.seed = tuple(policies), n_components, seed
         self.classes: Array = np.empty(0)
-        self.members = [Incremental(self.settings(0), policy, n_columns, mapping.dtype) for policy in policies]
+        self.members = [Member(self.settings_for(0), policy, n_columns, mapping.dtype) for policy in policies]
         self.trust = np.full(len(self.members), 1.0 / len(self.members))
         self.slopes = np.full(len(self.members), 0.1)
-        self.tested = TestedRows(0)
-        self.untold: list[tuple[Array, Array, Tested]] = []  # tested rows that `tested` has not been told of
+        self.tested = CalibrationRows(0)
+        self.pending_calibration: list[
+            tuple[Array, Array, Tested]
+        ] = []  # tested rows that `tested` has not been told of
         self.decision = Decision.plain(0, settings.multiclass, settings.decision)
-        self.watch = Watch(mapping, n_components) if mapping.renewable else None
-        self.warm_up_shows, self.warm_rows = warm_up_shows, 0  # whether map and width were found from the first rows
+        self.monitor = ResidualMonitor(mapping, n_components) if mapping.renewable else None
+        self.warm_up_matters, self.n_warm_up = (
+            warm_up_matters,
+            0,
+        )  # whether map and width were found from the first rows
         self.detector = deepcopy(detector)
         self.drifts: list[int] = []
         self.lineage = frozenset([uuid4().hex])  # who has learned rows that are in here
@@ -76,37 +81,37 @@ class Learner:
         return len(self.members) > 1
 
     @property
-    def leader(self) -> Incremental:
+    def leader(self) -> Member:
         """The machine that is trusted most."""
         return self.members[int(np.argmax(self.trust))]
 
-    def settings(self, n_classes: int) -> Settings:
+    def settings_for(self, n_classes: int) -> Settings:
         """Return the settings for so many classes."""
         if n_classes < 2:  # a pair of values waits for its second class
-            box, reg = (np.full(n_classes, np.ravel(value)[0], dtype=float) for value in (self.C, self.reg))
+            C, reg = (np.full(n_classes, np.ravel(value)[0], dtype=float) for value in (self.C, self.reg))
         else:
-            box, reg = per_class("C", self.C, n_classes), per_class("reg", self.reg, n_classes)
-        return replace(self.base, box=box, reg=reg)
+            C, reg = per_class("C", self.C, n_classes), per_class("reg", self.reg, n_classes)
+        return replace(self.settings, C=C, reg=reg)
 
-    def recipe(self) -> tuple[Any, ...]:
+    def merge_key(self) -> tuple[Any, ...]:
         """Return what two learners must have in common to be merged."""
-        base = self.base
+        base = self.settings
         numbers = (base.mu, base.membership, self.C, self.reg, self.mapping.dtype)
         return (self.policies, *numbers, self.classes.dtype.kind in "OUS")
 
-    def copy(self) -> Learner:
+    def copy(self) -> StreamModel:
         """Return a copy to work on; what is never changed in place is shared."""
-        twin = copy(self)
-        twin.members = [member.copy() for member in self.members]
-        twin.trust, twin.slopes = self.trust.copy(), self.slopes.copy()
-        twin.tested, twin.detector, twin.watch = deepcopy((self.tested, self.detector, self.watch))
-        twin.untold, twin.drifts = list(self.untold), list(self.drifts)
-        return twin
+        clone = copy(self)
+        clone.members = [member.copy() for member in self.members]
+        clone.trust, clone.slopes = self.trust.copy(), self.slopes.copy()
+        clone.tested, clone.detector, clone.monitor = deepcopy((self.tested, self.detector, self.monitor))
+        clone.pending_calibration, clone.drifts = list(self.pending_calibration), list(self.drifts)
+        return clone
 
-    def commit(self) -> Learner:
+    def commit(self) -> StreamModel:
         """Make permanent what a copy has learned; returns the learner itself."""
         for member in self.members:
-            member.gone.commit()
+            member.forgotten.commit()
         return self
 
     def begin(self, chunk: Chunk, y: Array, landmarks: Array) -> None:
@@ -114,44 +119,44 @@ class Learner:
         chunk = self._known(chunk, y)
         order = np.argsort(chunk.labels, kind="stable")
         starts = np.searchsorted(chunk.labels[order], np.arange(len(self.classes) + 1))
-        judged = chunk.times[order[judged_rows(starts, landmarks[order], self.seed, limit=256)]]
+        judged = chunk.times[order[calibration_rows(starts, landmarks[order], self.seed, limit=256)]]
         for member in self.members:
             member.absorb(chunk)
-            left_out = member.settle(None if self.committee else judged)
+            left_out = member.resolve(None if self.committee else judged)
             if left_out is not None:
                 self.tested.add(left_out.labels, left_out.times, left_out.near, left_out.far)
-        self.clock = self.warm_rows = len(chunk)
+        self.clock = self.n_warm_up = len(chunk)
         self._calibrate()
 
-    def learn(self, chunk: Chunk, y: Array) -> Learner:
+    def learn(self, chunk: Chunk, y: Array) -> StreamModel:
         """Learn a chunk; returns the learner that knows it, which is a copy unless little had to be done.
 
         Whatever goes wrong on the way, this learner is as it was before.
         """
         detector, drifted = self._detect(chunk, y)
-        if not drifted and self._takes_at_once(chunk, y):
-            return self._learn_at_once(replace(chunk, labels=self._labels(y)), detector)
-        twin = self.copy()
-        twin.detector = detector
+        if not drifted and self._fits_in_place(chunk, y):
+            return self._learn_in_place(replace(chunk, labels=self._labels(y)), detector)
+        clone = self.copy()
+        clone.detector = detector
         if drifted:
-            twin.drifts = [*self.drifts, self.clock][-_MOST_DRIFTS:]
-            for member in twin.members:
+            clone.drifts = [*self.drifts, self.clock][-_MOST_DRIFTS:]
+            for member in clone.members:
                 member.fade(_DRIFT_FADE)
         with few_threads(chunk.rows.shape[1]):
             while len(chunk):
-                n, mapping = twin._next_piece(chunk, y), twin.mapping
-                twin._learn_piece(chunk.take(slice(0, n)), y[:n])
+                n, mapping = clone._next_piece(chunk, y), clone.mapping
+                clone._learn_piece(chunk.take(slice(0, n)), y[:n])
                 chunk, y = chunk.take(slice(n, None)), y[n:]
-                if len(chunk) and twin.mapping is not mapping:
-                    chunk = replace(chunk, rows=twin.mapping.rows(chunk.raw))
-        return twin.commit()
+                if len(chunk) and clone.mapping is not mapping:
+                    chunk = replace(chunk, rows=clone.mapping.rows(chunk.raw))
+        return clone.commit()
 
     def _next_piece(self, chunk: Chunk, y: Array) -> int:
-        """Return how many rows to learn before something else is to be done: a settle, a new class, a new map.
+        """Return how many rows to learn before something else is to be done: a resolve, a new class, a new map.
 
         A large chunk is one piece; a small one is cut so that the model does not depend on how rows came in chunks.
         """
-        if len(chunk) >= max(member.most_lag for member in self.members):
+        if len(chunk) >= max(member.max_lag for member in self.members):
             return len(chunk)
         labels = self._labels(y)
         known = self.classes[labels] == y
@@ -159,16 +164,16 @@ class Learner:
         if new == 0:
             return 1
         ends = [new, *(member.room(labels[:new]) for member in self.members)]
-        if self.watch is not None:
-            ends += np.flatnonzero(self.watch.alarms(chunk.rows, self.clock))[:1].tolist()
+        if self.monitor is not None:
+            ends += np.flatnonzero(self.monitor.alarms(chunk.rows, self.clock))[:1].tolist()
         return max(1, min(ends))
 
-    def _takes_at_once(self, chunk: Chunk, y: Array) -> bool:
+    def _fits_in_place(self, chunk: Chunk, y: Array) -> bool:
         """Whether a chunk brings nothing but a few rows of known classes that the map can see."""
         labels = self._labels(y)
-        if not (self.classes[labels] == y).all() or not all(member.takes_at_once(labels) for member in self.members):
+        if not (self.classes[labels] == y).all() or not all(member.fits_in_place(labels) for member in self.members):
             return False
-        return self.watch is None or not self.watch.alarms(chunk.rows, self.clock).any()
+        return self.monitor is None or not self.monitor.alarms(chunk.rows, self.clock).any()
 
     def _labels(self, y: Array) -> Array:
         """Class index of each label; that of some class where the label is new."""
@@ -176,26 +181,26 @@ class Learner:
 
     def _learn_piece(self, chunk: Chunk, y: Array) -> None:
         """Learn a piece of a chunk, with whatever else there is to be done."""
-        if self.watch is not None:
-            alarm = bool(self.watch.alarms(chunk.rows, self.clock).any())
-            self.watch.residual = self.watch.after(chunk.rows)
+        if self.monitor is not None:
+            alarm = bool(self.monitor.alarms(chunk.rows, self.clock).any())
+            self.monitor.residual = self.monitor.after(chunk.rows)
             if alarm:
                 chunk = self._renew(chunk)
         chunk = self._known(chunk, y)
         self._follow([member.learn(chunk, every_value=self.committee) for member in self.members], chunk)
-        if all(member.waiting == 0 for member in self.members):
+        if all(member.n_pending == 0 for member in self.members):
             self._calibrate()
 
-    def _learn_at_once(self, chunk: Chunk, detector: Any) -> Learner:
+    def _learn_in_place(self, chunk: Chunk, detector: Any) -> StreamModel:
         """Learn a few rows in place, with a way back."""
         undo = [member.before(chunk.present) for member in self.members]
-        before = dict(self.__dict__, untold=list(self.untold))
-        residual = None if self.watch is None else self.watch.after(chunk.rows)
+        before = dict(self.__dict__, pending_calibration=list(self.pending_calibration))
+        residual = None if self.monitor is None else self.monitor.after(chunk.rows)
         self.trust, self.slopes, self.detector = self.trust.copy(), self.slopes.copy(), detector
         try:
             self._follow([member.learn_rows(chunk, self.committee) for member in self.members], chunk)
-            if self.watch is not None and residual is not None:
-                self.watch.residual = residual
+            if self.monitor is not None and residual is not None:
+                self.monitor.residual = residual
         except BaseException:
             for take_back in undo:
                 take_back()
@@ -209,13 +214,13 @@ class Learner:
             chances = np.stack([_chances(result.values) for result in results], axis=1)
             trust_rows(chances, chunk.labels, self.trust, self.slopes, _RATE)
         else:
-            self.untold.append((chunk.labels, chunk.times, results[0]))
+            self.pending_calibration.append((chunk.labels, chunk.times, results[0]))
         self.clock += len(chunk)
 
     def _renew(self, chunk: Chunk) -> Chunk:
         """Choose new landmarks from the old ones, kept rows and the chunk; return the chunk mapped anew.
 
-        Sums of rows that are gone are carried over as the old map saw them; kept rows are mapped anew.
+        Sums of rows that are forgotten are carried over as the old map saw them; kept rows are mapped anew.
         """
         for member in self.members:
             member.flush()
@@ -227,7 +232,7 @@ class Learner:
         empty = np.empty((0, len(change)), dtype=self.mapping.dtype)
         for member in self.members:
             member.remap(change, self.mapping.rows(member.kept.raw) if len(member.kept) else empty)
-        self.watch = Watch(self.mapping, self.n_components, self.clock)
+        self.monitor = ResidualMonitor(self.mapping, self.n_components, self.clock)
         return replace(chunk, rows=self.mapping.rows(chunk.raw))
 
     def _detect(self, chunk: Chunk, y: Array) -> tuple[Any, bool]:
@@ -244,8 +249,8 @@ class Learner:
         """Make room for classes that have not come before; return the chunk with class indices."""
         classes = np.unique(np.concatenate([self.classes, y])) if len(self.classes) else np.unique(y)
         if len(classes) > len(self.classes):
-            self._tell()
-            settings = self.settings(len(classes))
+            self._flush_calibration()
+            settings = self.settings_for(len(classes))
             source = np.full(len(classes), -1)
             source[np.isin(classes, self.classes)] = np.arange(len(self.classes))
             for k in np.flatnonzero(source < 0):
@@ -258,81 +263,81 @@ class Learner:
 
     def remove_class(self, k: int) -> None:
         """Remove a class of which nothing is left."""
-        self._tell()
+        self._flush_calibration()
         source = np.delete(np.arange(len(self.classes)), k)
-        settings = self.settings(len(source))
+        settings = self.settings_for(len(source))
         for member in self.members:
             member.delete_class(k, settings)
         self.tested = self.tested.rearranged(source)
         self.classes = np.delete(self.classes, k)
 
-    def unlearn(self, chunk: Chunk, raw: Any) -> tuple[Learner, Unlearned]:
+    def unlearn(self, chunk: Chunk, raw: Any) -> tuple[StreamModel, Unlearned]:
         """Take rows out; returns the learner without them and a report of what remains of which row."""
-        twin, report = self.copy(), Unlearned()
-        twin._tell()
-        renewed_at = self.watch.since if self.watch is not None else 0
-        for member in twin.members:
+        clone, report = self.copy(), Unlearned()
+        clone._flush_calibration()
+        renewed_at = self.monitor.since if self.monitor is not None else 0
+        for member in clone.members:
             times = take_out(member, chunk, renewed_at, report)
-            twin.tested.remove(times[times >= 0])
-            if self.warm_up_shows:
-                for i in np.flatnonzero((times >= 0) & (times < self.warm_rows)):
+            clone.tested.remove(times[times >= 0])
+            if self.warm_up_matters:
+                for i in np.flatnonzero((times >= 0) & (times < self.n_warm_up)):
                     report.add("warm_up", int(i))
         for i in np.flatnonzero(self.mapping.is_landmark(raw)):
             report.add("landmark", int(i))
         report.removed = len(chunk) - len(set().union(*report.remaining.values()))
-        left = [k for k in range(len(self.classes)) if any(member.moments.counts[k] > 0 for member in twin.members)]
+        left = [k for k in range(len(self.classes)) if any(member.moments.counts[k] > 0 for member in clone.members)]
         if not left:
             raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")
         for k in reversed(range(len(self.classes))):
             if k not in left:
-                twin.remove_class(k)
-        twin.settle()
-        return twin.commit(), report
+                clone.remove_class(k)
+        clone.resolve()
+        return clone.commit(), report
 
-    def merge(self, other: Learner) -> Learner:
+    def merge(self, other: StreamModel) -> StreamModel:
         """Return a learner that knows the rows of both."""
         common = [key for key in self.members[0].known_ids() if key in other.members[0].known_ids()]
         if self.lineage & other.lineage or common:
             what = f"the row with id {common[0]}" if common else "their first rows, being copies of one model"
             raise ValueError(f"merge: both models have learned {what}; it would count twice.")
-        twin = self.copy()
-        twin.lineage = self.lineage | other.lineage
-        twin._tell()
+        clone = self.copy()
+        clone.lineage = self.lineage | other.lineage
+        clone._flush_calibration()
         if other.mapping.frozen:  # it keeps no rows as they came, which new landmarks would need
-            twin.mapping, twin.watch = replace(twin.mapping, frozen=True), None
+            clone.mapping, clone.monitor = replace(clone.mapping, frozen=True), None
         nothing = Chunk(*[np.empty(0, dtype=np.int64)] * 6)
-        twin._known(nothing, other.classes)
-        classes = np.searchsorted(twin.classes, other.classes)
-        for mine, theirs in zip(twin.members, other.members, strict=True):
+        clone._known(nothing, other.classes)
+        classes = np.searchsorted(clone.classes, other.classes)
+        for mine, theirs in zip(clone.members, other.members, strict=True):
             join(mine, theirs, classes, self.clock)
-        twin.trust = (self.clock * self.trust + other.clock * other.trust) / (self.clock + other.clock)
-        twin.clock += other.clock
-        twin.settle()
-        return twin.commit()
+        clone.trust = (self.clock * self.trust + other.clock * other.trust) / (self.clock + other.clock)
+        clone.clock += other.clock
+        clone.resolve()
+        return clone.commit()
 
-    def _tell(self) -> None:
-        if self.untold:
-            labels, times, results = zip(*self.untold, strict=True)
+    def _flush_calibration(self) -> None:
+        if self.pending_calibration:
+            labels, times, results = zip(*self.pending_calibration, strict=True)
             near, far = (np.concatenate([getattr(result, name) for result in results]) for name in ("near", "far"))
             self.tested.add(np.concatenate(labels), np.concatenate(times), near, far)
-            self.untold = []
+            self.pending_calibration = []
 
-    def settle(self) -> None:
+    def resolve(self) -> None:
         """Bring all duals, offsets and planes up to date."""
         for member in self.members:
-            member.settle()
+            member.resolve()
         self._calibrate(at_once=True)
 
     def _calibrate(self, at_once: bool = False) -> None:
         """Learn the decision rule anew when enough rows have been tested since."""
-        self._tell()
-        n_classes, settings = len(self.classes), self.base
+        self._flush_calibration()
+        n_classes, settings = len(self.classes), self.settings
         if self.committee:
             self.decision = Decision.plain(n_classes, settings.multiclass, "value")
             return
         if at_once or self.tested.due() or len(self.decision.slopes) != n_classes:
             member = self.members[0]
-            totals = member.moments.counts * member.factors / member.rise
+            totals = member.moments.counts * member.class_factors / member.current_weight
             self.decision = self.tested.decide(totals, settings.decision, settings.multiclass)
         if settings.decision == "distance":
             self.decision = replace(self.decision)  # copies of this learner have the same one
@@ -353,7 +358,7 @@ class Committee:
     Methods are those of `Decision`; the planes that they are given are only those of one machine, and not used.
     """
 
-    def __init__(self, learner: Learner) -> None:
+    def __init__(self, learner: StreamModel) -> None:
         self.learner = learner
 
     def scores(self, rows: Array, planes: Array) -> Array:

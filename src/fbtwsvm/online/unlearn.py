@@ -8,7 +8,7 @@ import numpy as np
 
 from .._arrays import Array
 from .kept import Chunk, Kept
-from .member import Incremental
+from .member import Member
 
 # By how much features, and their sum, of one row may differ when it is mapped among others: BLAS rounds by shape, and
 # the normalisation of landmarks makes more of it.
@@ -84,16 +84,16 @@ def find_kept(kept: Kept, rows: Chunk) -> Array:
     return found
 
 
-def take_out(machine: Incremental, rows: Chunk, renewed_at: int, report: Unlearned) -> Array:
-    """Subtract rows from a machine, drop their duals, settle; return the times at which they came (-1: not known).
+def take_out(machine: Member, rows: Chunk, renewed_at: int, report: Unlearned) -> Array:
+    """Subtract rows from a machine, drop their duals, resolve; return the times at which they came (-1: not known).
 
     Raises ValueError for rows that cannot have been learned.
     """
     machine.flush()
-    kept, gone = machine.kept, machine.gone
+    kept, forgotten = machine.kept, machine.forgotten
     found = find_kept(kept, rows)
     times = np.full(len(rows), -1)
-    forgotten = []
+    found_traces = []
     for i, position in enumerate(found):
         k, key = int(rows.labels[i]), rows.ids[i]
         row, weight = rows.rows[i : i + 1], float(rows.weights[i])
@@ -101,20 +101,20 @@ def take_out(machine: Incremental, rows: Chunk, renewed_at: int, report: Unlearn
             if kept.labels[position] != k:
                 raise ValueError(f"The row with id {key!r} was learned with another label than the one given.")
             times[i], row, weight = kept.times[position], kept.rows[position : position + 1], kept.weights[position]
-            if kept.second[position] and machine.policy.statistics == "kept":
+            if kept.reserve[position] and machine.policy.statistics == "kept":
                 continue
         else:
-            trace = gone.trace(key) if key is not None else None
-            if trace is None and (key is not None or gone.counts[k] == 0):
+            trace = forgotten.trace(key) if key is not None else None
+            if trace is None and (key is not None or forgotten.counts[k] == 0):
                 name = f"the row with id {key!r}" if key is not None else f"row {i} (class index {k})"
                 raise ValueError(f"Nothing was unlearned: {name} was never learned, or has been unlearned already.")
             if trace is not None:
                 if trace.label != k:
                     raise ValueError(f"The row with id {key!r} was learned with another label than the one given.")
                 times[i] = trace.time
-                shift = np.exp(gone.levels[k] - trace.level)
+                shift = np.exp(forgotten.log_scales[k] - trace.log_scale)
                 weight = trace.weight * shift
-                forgotten.append(key)
+                found_traces.append(key)
             elif machine.faded:
                 report.add("age", i)
                 continue
@@ -125,31 +125,33 @@ def take_out(machine: Incremental, rows: Chunk, renewed_at: int, report: Unlearn
             if trace is not None and abs(total - trace.total) > _SAME_TOTAL[str(row.dtype)]:
                 raise ValueError(f"Nothing was unlearned: the row with id {key!r} was learned with other values.")
             if trace is not None and trace.alpha is not None:
-                gone.frozen[:, k] -= np.outer(trace.alpha * shift * machine.factors[k], row[0])
-                gone.condensed[k] -= 1
-            elif trace is None and gone.condensed[k]:
+                forgotten.dual_sums[:, k] -= np.outer(trace.alpha * shift * machine.class_factors[k], row[0])
+                forgotten.n_condensed[k] -= 1
+            elif trace is None and forgotten.n_condensed[k]:
                 report.add("condensed", i)
-            gone.counts[k] -= 1
+            forgotten.counts[k] -= 1
             if machine.policy.statistics == "kept":
                 continue
         machine.moments.add(k, row, np.array([weight]), -1.0)
-        machine.moved[k], machine.roots.ranks[k] = True, row.shape[1]
+        machine.changed_sums[k], machine.roots.ranks[k] = True, row.shape[1]
     _check(machine, rows)
     machine.kept = kept.take(np.setdiff1d(np.arange(len(kept)), found))
-    machine.pushed[np.unique(rows.labels)] = True
-    without = set(forgotten)
-    gone.traces = {key: trace for key, trace in (gone.traces | gone.fresh).items() if key not in without}
-    gone.fresh = {}
+    machine.changed_rows[np.unique(rows.labels)] = True
+    without = set(found_traces)
+    forgotten.traces = {
+        key: trace for key, trace in (forgotten.traces | forgotten.new_traces).items() if key not in without
+    }
+    forgotten.new_traces = {}
     return times
 
 
-def _check(machine: Incremental, rows: Chunk) -> None:
+def _check(machine: Member, rows: Chunk) -> None:
     """Refuse a subtraction that leaves less than nothing: such rows cannot have been learned."""
     moments = machine.moments
     for k in rows.present:
         own = rows.labels == k
         rounding = 1e-9 if machine.dtype == np.float64 else 1e-4
-        weight = float(rows.weights[own].sum()) * machine.rise
+        weight = float(rows.weights[own].sum()) * machine.current_weight
         slack = rounding * max(weight, moments.counts[k])
         if moments.counts[k] < -slack or not moments.definite(int(k), slack):
             raise ValueError(

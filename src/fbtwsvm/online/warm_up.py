@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from ..model.decision import Decision
 from ..model.mapping import Mapping
-from ..model.rows import Given
+from ..model.rows import CheckedRows
 from .unlearn import Unlearned
 
 _WARM_UP = 500
@@ -23,7 +23,7 @@ _EARLY, _EARLY_COMPONENTS = 50, 100  # rows and features of a provisional model
 class Waiting:
     """Rows that wait for the end of the warm-up, and the model that answers meanwhile where it is another one."""
 
-    rows: Given
+    rows: CheckedRows
     provisional: Any
 
 
@@ -37,7 +37,7 @@ class WarmUpMixin:
 
     _waiting: Any = None  # rows of the warm-up
 
-    def _wait(self, waiting: Given, n_new: int) -> None:
+    def _wait(self, waiting: CheckedRows, n_new: int) -> None:
         """Keep rows for later, of which the last `n_new` have just come, and answer provisionally."""
         if self._warm_up_rows() <= _EARLY:
             self._waiting = Waiting(waiting, None)
@@ -55,13 +55,13 @@ class WarmUpMixin:
 
     def _small_twin(self) -> Any:
         """Return a model that is ready sooner: fewer features, a short warm-up."""
-        twin = clone(self)
+        small_model = clone(self)
         small = _EARLY_COMPONENTS if self.n_components == "auto" else min(_EARLY_COMPONENTS, int(self.n_components))
-        twin.set_params(warm_up=_EARLY, n_components=small, drift_detector=None)
+        small_model.set_params(warm_up=_EARLY, n_components=small, drift_detector=None)
         if not isinstance(self.feature_map, str):  # a transformer may need more rows than there are
-            twin.set_params(feature_map="auto", kernel="rbf", gamma="auto")
-        twin.n_features_in_, twin._dtype = self.n_features_in_, self._dtype
-        return twin
+            small_model.set_params(feature_map="auto", kernel="rbf", gamma="auto")
+        small_model.n_features_in_, small_model._dtype = self.n_features_in_, self._dtype
+        return small_model
 
     def _fit_waiting(self) -> None:
         """Answer with a model of all the few rows so far."""
@@ -71,7 +71,7 @@ class WarmUpMixin:
         else:
             self._know_one_class(rows)
 
-    def _know_one_class(self, rows: Given) -> None:
+    def _know_one_class(self, rows: CheckedRows) -> None:
         """Answer with the only class so far."""
         self.classes_, self.gamma_, self.n_components_ = np.unique(rows.y), None, self.n_features_in_
         self._mapping = Mapping(None, 1.0, self._dtype)
@@ -79,7 +79,7 @@ class WarmUpMixin:
         self.planes_ = np.zeros((1, 1, self.n_features_in_ + 1), dtype=self._dtype)
         self.duality_gap_, self.n_iter_ = np.zeros((1, 1)), 0
 
-    def _unlearn_waiting(self, given: Given) -> Unlearned:
+    def _unlearn_waiting(self, given: CheckedRows) -> Unlearned:
         """Take rows out of those that wait."""
         rows = self._waiting.rows
         keys = _row_keys(rows.X)

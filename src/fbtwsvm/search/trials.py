@@ -209,7 +209,7 @@ class Trials:
         """Learn the machines of candidates: all values of C in one go, for each value of the others."""
         found = fold.prepared
         solved: dict[tuple[Any, ...], Machine] = {}
-        for key, prices in self._wanted(trials).items():
+        for key, values_of_C in self._wanted(trials).items():
             mu, membership, reg = key
             settings = found.settings
             changes = {
@@ -217,23 +217,23 @@ class Trials:
                 "membership": membership,
                 "reg": None if reg is None else np.full(len(found.classes), reg),
             }
-            if prices != [None]:
-                changes["box"] = np.ones(len(found.classes))
+            if values_of_C != [None]:
+                changes["C"] = np.ones(len(found.classes))
             settings = replace(settings, **{name: value for name, value in changes.items() if value is not None})
-            multiples = [1.0 if price is None else float(price) for price in prices]
+            multiples = [1.0 if C is None else float(C) for C in values_of_C]
             machines = learn_path(
                 settings, found.data, found.rows.starts, found.rows.weights, found.judged, multiples,
                 exact=found.mapping.exact, grams=fold.grams,
             )  # fmt: skip
             if not self.separate:
-                for price, machine in zip(prices, machines, strict=True):
-                    solved[*key, price] = machine
+                for C, machine in zip(values_of_C, machines, strict=True):
+                    solved[*key, C] = machine
                 for trial in trials:
                     if self._key(trial.params) == key:
                         yield trial, solved[*key, trial.params.get("C")]
                 solved.clear()
             else:
-                solved.update({(*key, price): machine for price, machine in zip(prices, machines, strict=True)})
+                solved.update({(*key, C): machine for C, machine in zip(values_of_C, machines, strict=True)})
         if self.separate:
             for trial in trials:
                 one, other = (solved[*self._key(trial.params, k), _own(trial.params.get("C"), k)] for k in (0, 1))
@@ -244,9 +244,9 @@ class Trials:
         wanted: dict[tuple[Any, ...], set[Any]] = {}
         for trial in trials:
             for plane in (0, 1) if self.separate else (0,):
-                price = trial.params.get("C")
-                wanted.setdefault(self._key(trial.params, plane), set()).add(_own(price, plane))
-        return {key: [None] if prices == {None} else sorted(prices) for key, prices in wanted.items()}
+                C = trial.params.get("C")
+                wanted.setdefault(self._key(trial.params, plane), set()).add(_own(C, plane))
+        return {key: [None] if values_of_C == {None} else sorted(values_of_C) for key, values_of_C in wanted.items()}
 
     def _key(self, params: Params, plane: int = 0) -> tuple[Any, ...]:
         """Everything but C that a plane's solution depends on."""

@@ -17,9 +17,9 @@ _SLACK = 1e-9  # how far from its bounds a dual is free, relative to its box
 
 
 @compiled
-def _next_random(state: int) -> int:
+def _next_random(v: int) -> int:
     """One step of a 31-bit linear congruential generator: enough to shuffle an order."""
-    return (state * 1103515245 + 12345) & 0x7FFFFFFF
+    return (v * 1103515245 + 12345) & 0x7FFFFFFF
 
 
 @compiled
@@ -55,13 +55,13 @@ def _combine(rows, vector, out):
 
 
 @compiled
-def _relative_gap(state, box, alpha, scale):
-    """Duality gap over `scale` from state = Q alpha: sum of alpha_i grad_i + box_i max(0, -grad_i)."""
+def _relative_gap(v, box, alpha, primal_at_zero):
+    """Duality gap over `primal_at_zero` from v = Q alpha: sum of alpha_i grad_i + box_i max(0, -grad_i)."""
     gap = 0.0
-    for i in range(state.shape[0]):
-        grad = state[i] - 1.0
+    for i in range(v.shape[0]):
+        grad = v[i] - 1.0
         gap += alpha[i] * grad + box[i] * max(0.0, -grad)
-    return gap / scale if scale > 0.0 else 0.0
+    return gap / primal_at_zero if primal_at_zero > 0.0 else 0.0
 
 
 @compiled
@@ -74,17 +74,17 @@ def _diagonal(matrix):
 
 
 @compiled
-def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps, seed, bounds):
-    """Dual coordinate descent with shrinking (Hsieh et al. 2008); `alpha` and `state` in place.
+def descend(rows, diagonal, box, alpha, v, dual_form, primal_at_zero, tol, max_sweeps, seed, bounds):
+    """Dual coordinate descent with shrinking (Hsieh et al. 2008); `alpha` and `v` in place.
 
     Minimises 1/2 alpha'Q alpha - sum(alpha) over 0 <= alpha_i <= box_i with Q_ij = zeta_i.zeta_j.
 
-    rows form   `rows` are the zeta_i and `state` is sum_i alpha_i zeta_i, so (Q alpha)_i is a
+    rows form   `rows` are the zeta_i and `v` is sum_i alpha_i zeta_i, so (Q alpha)_i is a
                 dot product;
-    dual form   `rows` are those of Q itself and `state` is Q alpha, so (Q alpha)_i is read off.
+    dual form   `rows` are those of Q itself and `v` is Q alpha, so (Q alpha)_i is read off.
 
-    Either way a step reads one row and adds a multiple of one row to the state.  Stops when the
-    gap over `scale` (which is sum C w s of the whole problem) is at most `tol`, when rounding lets nothing
+    Either way a step reads one row and adds a multiple of one row to the v.  Stops when the
+    gap over `primal_at_zero` (which is sum C w s of the whole problem) is at most `tol`, when rounding lets nothing
     move any more, or after `max_sweeps`.  `bounds` widens to the smallest and largest projected gradient of all sweeps.
     Returns the number of sweeps.
     """
@@ -92,7 +92,7 @@ def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps
     active = np.arange(n)
     n_active = n
     upper, lower = np.inf, -np.inf  # shrinking thresholds: those of the sweep before
-    rounding = 4.0 * np.finfo(state.dtype).eps
+    rounding = 4.0 * np.finfo(v.dtype).eps
     random = (seed * 2654435761 + 1) & 0x7FFFFFFF
     sweep = 0
     while sweep < max_sweeps:
@@ -107,11 +107,11 @@ def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps
             i = active[position]
             row = rows[i]
             if dual_form:
-                grad = state[i] - 1.0
+                grad = v[i] - 1.0
             else:
                 grad = -1.0
                 for k in range(row.shape[0]):
-                    grad += row[k] * state[k]
+                    grad += row[k] * v[k]
             old = alpha[i]
             if (old == 0.0 and grad > upper) or (old == box[i] and grad < lower):
                 n_active -= 1
@@ -127,25 +127,25 @@ def descend(rows, diagonal, box, alpha, state, dual_form, scale, tol, max_sweeps
             gap += old * grad + box[i] * max(0.0, -grad)
             if projected != 0.0 and diagonal[i] > 0.0:
                 new = min(max(old - grad / diagonal[i], 0.0), box[i])
-                step = state.dtype.type(new - old)
+                step = v.dtype.type(new - old)
                 alpha[i] = new
                 for k in range(row.shape[0]):
-                    state[k] += step * row[k]
+                    v[k] += step * row[k]
         bounds[0], bounds[1] = min(bounds[0], smallest), max(bounds[1], largest)
         stuck = largest - smallest <= rounding
-        if gap <= 0.5 * tol * scale or stuck:
+        if gap <= 0.5 * tol * primal_at_zero or stuck:
             if n_active == n:
                 # `gap` was added up while alpha moved: certify it at a standstill.
                 gap = 0.0
                 for i in range(n):
                     grad = -1.0
                     if dual_form:
-                        grad += state[i]
+                        grad += v[i]
                     else:
                         for k in range(rows.shape[1]):
-                            grad += rows[i, k] * state[k]
+                            grad += rows[i, k] * v[k]
                     gap += alpha[i] * grad + box[i] * max(0.0, -grad)
-                if gap <= tol * scale or stuck:
+                if gap <= tol * primal_at_zero or stuck:
                     break
             n_active, upper, lower = n, np.inf, -np.inf
             continue
@@ -219,23 +219,33 @@ def left_out_near(q, cross, leverage, values, box, alpha, ridge, noise, out):
 
 
 @compiled
-def left_out_pushed(q, diagonal, state, wanted, box, alpha, out):
+def left_out_pushed(q, diagonal, v, wanted, box, alpha, out):
     """Values that pushed rows would get from a plane trained without them, into `out`.
 
     The loss of one row moves others to or from the margin, so the plane is solved again without it, from where
-    the solution stands (`state` = Q alpha).  Rows with alpha = 0 do not matter to the plane and keep their value.
+    the solution stands (`v` = Q alpha).  Rows with alpha = 0 do not matter to the plane and keep their value.
     """
-    scale, bounds = box.sum(), np.zeros(2)
+    primal_at_zero, bounds = box.sum(), np.zeros(2)
     for j in range(alpha.shape[0]):
-        out[j] = -state[j]
+        out[j] = -v[j]
         if alpha[j] > 0.0 and wanted[j]:
-            without, limit, moved = alpha.copy(), box.copy(), state.copy()
+            without, limit, moved = alpha.copy(), box.copy(), v.copy()
             without[j], limit[j] = 0.0, 0.0
             step = q.dtype.type(alpha[j])
             for k in range(moved.shape[0]):
                 moved[k] -= step * q[j, k]
             descend(
-                q, diagonal, limit, without, moved, np.bool_(True), scale, 1e-3, np.int64(LEFT_OUT_SWEEPS), j, bounds
+                q,
+                diagonal,
+                limit,
+                without,
+                moved,
+                np.bool_(True),
+                primal_at_zero,
+                1e-3,
+                np.int64(LEFT_OUT_SWEEPS),
+                j,
+                bounds,
             )
             out[j] = -moved[j]
 
@@ -268,13 +278,13 @@ def solve_kernel_blocks(
 
     Returns
     -------
-    pulls : (n_multiples, n_classes, n_near), M^-1 K_ab alpha
+    dual_sums : (n_multiples, n_classes, n_near), M^-1 K_ab alpha
     near_out, push_out : left-out values of the near rows (n_multiples, n_near, n_classes) and of the pushed rows
         (n_multiples, n); those of blocks with more than SMALL_BLOCK rows are plain values
     sweeps, gaps : (n_multiples, n_classes)
     """
     n_classes, n_near, n_multiples = starts.shape[0] - 1, whitened.shape[1], multiples.shape[0]
-    pulls = np.zeros((n_multiples, n_classes, n_near), dtype=kernel.dtype)
+    dual_sums = np.zeros((n_multiples, n_classes, n_near), dtype=kernel.dtype)
     near_out, push_out = np.zeros((n_multiples, n_near, n_classes)), np.zeros((n_multiples, box.shape[0]))
     sweeps = np.zeros((n_multiples, n_classes), dtype=np.int64)
     gaps = np.zeros((n_multiples, n_classes))
@@ -296,27 +306,37 @@ def solve_kernel_blocks(
                     old = alpha[m - 1, first + i]
                     at_bound = old >= (1.0 - 1e-12) * box[first + i] * multiples[m - 1]
                     block_alpha[i] = block_box[i] if at_bound else min(old, block_box[i])
-            scale = block_box.sum()
-            state = _times(q, block_alpha)
+            primal_at_zero = block_box.sum()
+            v = _times(q, block_alpha)
             sweeps[m, b] = descend(
-                q, diagonal, block_box, block_alpha, state, np.bool_(True), scale, tol, max_sweeps, seed + b, bounds
+                q,
+                diagonal,
+                block_box,
+                block_alpha,
+                v,
+                np.bool_(True),
+                primal_at_zero,
+                tol,
+                max_sweeps,
+                seed + b,
+                bounds,
             )
-            state = _times(q, block_alpha)
-            gaps[m, b] = _relative_gap(state, block_box, block_alpha, scale)
-            _combine(crossed[first:last], block_alpha, pulls[m, b])
+            v = _times(q, block_alpha)
+            gaps[m, b] = _relative_gap(v, block_box, block_alpha, primal_at_zero)
+            _combine(crossed[first:last], block_alpha, dual_sums[m, b])
             for i in range(n_near):
-                values[i] = -pulls[m, b, i] / root_weights[i]
+                values[i] = -dual_sums[m, b, i] / root_weights[i]
                 near_out[m, i, b] = values[i]
             pushed = push_out[m, first:last]
             if last - first <= SMALL_BLOCK:
                 left_out_near(
                     q, crossed[first:last], leverage, values, block_box, block_alpha, ridge, noise, near_out[m, :, b]
                 )
-                left_out_pushed(q, diagonal, state, wanted[first:last], block_box, block_alpha, pushed)
+                left_out_pushed(q, diagonal, v, wanted[first:last], block_box, block_alpha, pushed)
             else:
                 for i in range(last - first):
-                    pushed[i] = -state[i]
-    return pulls, near_out, push_out, sweeps, gaps
+                    pushed[i] = -v[i]
+    return dual_sums, near_out, push_out, sweeps, gaps
 
 
 @compiled
@@ -332,14 +352,17 @@ def _signed(rows, signs):
 
 
 @compiled
-def solve_row_blocks(rows, signs, starts, todo, scales, box, alpha, frozen, pulls, bounds, tol, max_sweeps, seed):
-    """Solve planes of one near class on whitened working-set rows; `alpha`, `pulls` and `bounds` in place.
+def solve_row_blocks(
+    rows, signs, starts, todo, primal_at_zero, box, alpha, fixed_sums, dual_sums, bounds, tol, max_sweeps, seed
+):
+    """Solve planes of one near class on whitened working-set rows; `alpha`, `dual_sums` and `bounds` in place.
 
-    Block b of `rows` holds the zeta_i of class b, and `frozen[b]` what rows that are gone still pull; classes that are
-    not `todo` are left alone.  Q_ij = sum_k signs_k zeta_ik zeta_jk, without `signs` the plain product.  A block with
-    fewer rows than features works on its dual matrix, a larger one without signs on the rows themselves.  Row b of
-    `pulls` becomes frozen[b] + sum alpha_i zeta_i.  `max_sweeps` is what each class has left.  Returns the sweeps per
-    class.
+    Block b of `rows` holds the zeta_i of class b, and `fixed_sums[b]` is the sum of alpha_i zeta_i over rows that are
+    no longer there; classes that are not `todo` are left alone.  Q_ij = sum_k signs_k zeta_ik zeta_jk, without `signs`
+    the plain product.  A block with fewer rows than features works on its dual matrix, a larger one without signs on
+    the rows themselves.  Row b of
+    `dual_sums` becomes fixed_sums[b] + sum alpha_i zeta_i.  `max_sweeps` is what each class has left.  Returns the
+    sweeps per class.
     """
     n_classes = starts.shape[0] - 1
     sweeps = np.zeros(n_classes, dtype=np.int64)
@@ -353,8 +376,8 @@ def solve_row_blocks(rows, signs, starts, todo, scales, box, alpha, frozen, pull
             signed = _signed(zeta, signs)
             matrix = _products(signed, zeta)
             diagonal = _diagonal(matrix)
-            state = _times(matrix, block_alpha)
-            state += _times(signed, frozen[b])
+            v = _times(matrix, block_alpha)
+            v += _times(signed, fixed_sums[b])
         else:
             matrix = zeta
             diagonal = np.empty(zeta.shape[0], dtype=zeta.dtype)
@@ -363,37 +386,37 @@ def solve_row_blocks(rows, signs, starts, todo, scales, box, alpha, frozen, pull
                 for k in range(zeta.shape[1]):
                     total += zeta[i, k] * zeta[i, k]
                 diagonal[i] = total
-            state = np.empty(zeta.shape[1], dtype=zeta.dtype)
-            _combine(zeta, block_alpha, state)
+            v = np.empty(zeta.shape[1], dtype=zeta.dtype)
+            _combine(zeta, block_alpha, v)
             for k in range(zeta.shape[1]):
-                state[k] += frozen[b, k]
+                v[k] += fixed_sums[b, k]
         if first < last:
             sweeps[b] = descend(
                 matrix,
                 diagonal,
                 block_box,
                 block_alpha,
-                state,
+                v,
                 dual_form,
-                scales[b],
+                primal_at_zero[b],
                 tol,
                 max_sweeps[b],
                 seed + b,
                 bounds[b],
             )
-        _combine(zeta, block_alpha, pulls[b])
+        _combine(zeta, block_alpha, dual_sums[b])
         for k in range(zeta.shape[1]):
-            pulls[b, k] += frozen[b, k]
+            dual_sums[b, k] += fixed_sums[b, k]
     return sweeps
 
 
 @compiled
-def select_violators(values, box, alpha, in_set, starts, todo, scales, tol, growth, at_least):
+def select_violators(values, box, alpha, in_set, starts, todo, primal_at_zero, tol, growth, at_least):
     """Mark in `in_set` the rows that contribute most to the gap of each plane that is `todo`.
 
     `values` are h_i.u of the plane that pushes row i.  Row i outside the working set adds
     box_i max(0, 1 + h_i.u) to the gap; of those that add anything the largest join, at most
-    `growth` times the block's present set (and `at_least` at a time).  Returns the gap over `scales` per class
+    `growth` times the block's present set (and `at_least` at a time).  Returns the gap over `primal_at_zero` per class
     and how many rows joined each.
     """
     n_classes = starts.shape[0] - 1
@@ -414,7 +437,7 @@ def select_violators(values, box, alpha, in_set, starts, todo, scales, tol, grow
             elif over > 0.0:
                 excess[found] = over
                 found += 1
-        gaps[b] = gap / scales[b] if scales[b] > 0.0 else 0.0
+        gaps[b] = gap / primal_at_zero[b] if primal_at_zero[b] > 0.0 else 0.0
         if gaps[b] <= tol or found == 0:
             continue
         room = max(at_least, np.int64(growth * present))
@@ -495,10 +518,10 @@ def left_out_blocks(
             0.0,
             near_out[:, b],
         )
-        state = np.empty(last - first, dtype=q.dtype)
+        v = np.empty(last - first, dtype=q.dtype)
         for i in range(last - first):
-            state[i] = -values[first + i]
-        left_out_pushed(q, _diagonal(q), state, wanted[first:last], block_box, block_alpha, values[first:last])
+            v[i] = -values[first + i]
+        left_out_pushed(q, _diagonal(q), v, wanted[first:last], block_box, block_alpha, values[first:last])
 
 
 @compiled

@@ -75,7 +75,7 @@ def first_planes(bulk: Bulk, problem: Problem, start: Start, seed: int) -> tuple
         starts=starts,
         weights=problem.weights[chosen],
         box=bulk.boxes(chosen, rows) * share,
-        judged=np.zeros(len(chosen), dtype=bool),
+        wanted=np.zeros(len(chosen), dtype=bool),
         tol=10.0 * problem.tol,
     )
     solution = solve_features(rows, sampled, start)

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from .._arrays import Array
+from .._log import LOG
 from . import _loops
 from .factors import weighted
 from .left_out import left_out_large, ridge
@@ -42,14 +43,14 @@ def solve_path(rows: Array, problem: Problem, start: Start, multiples: Sequence[
     size = _classes_at_once(rows, problem)
     for first in range(0, len(classes), size):
         group = classes[first : first + size]
-        states = problem.each(lambda a: _NearPlanes(rows, problem, int(a), start), group)
+        solvers = problem.each(lambda a: _NearPlanes(rows, problem, int(a), start), group)
         for multiple, solution in zip(multiples, solutions, strict=True):
-            for state in states:
-                state.use_multiple(multiple)
-            _run(rows, problem, states)
-            problem.each(partial(_NearPlanes.store, solution=solution), states)
-        del states  # factors and working sets are large: let them go before the next group starts
-        problem.say(f"planes of {first + len(group)} of {len(classes)} classes solved")
+            for solver in solvers:
+                solver.use_multiple(multiple)
+            _run(rows, problem, solvers)
+            problem.each(partial(_NearPlanes.store, solution=solution), solvers)
+        del solvers  # factors and working sets are large: let them go before the next group starts
+        LOG.debug("planes of %d of %d classes solved", first + len(group), len(classes))
     return solutions
 
 
@@ -58,11 +59,11 @@ def _run(rows: Array, problem: Problem, pending: list[_NearPlanes]) -> None:
     for _ in range(_MAX_ROUNDS):
         values = _plane_values(rows, problem, pending)
         running = problem.each(lambda pair: pair[0].advance(pair[1]), zip(pending, values, strict=True))
-        pending = [state for state, more in zip(pending, running, strict=True) if more]
+        pending = [solver for solver, more in zip(pending, running, strict=True) if more]
         if not pending:
             return
-    for state, row in zip(pending, _plane_values(rows, problem, pending), strict=True):
-        state.certify(row)  # out of rounds: certify what there is
+    for solver, row in zip(pending, _plane_values(rows, problem, pending), strict=True):
+        solver.certify(row)  # out of rounds: certify what there is
 
 
 def _classes_at_once(rows: Array, problem: Problem) -> int:
@@ -73,12 +74,12 @@ def _classes_at_once(rows: Array, problem: Problem) -> int:
     return max(1, min(problem.n_classes, int(room)))
 
 
-def _plane_values(rows: Array, problem: Problem, states: list[_NearPlanes]) -> Array:
-    """h_i.u of every row in the plane near each of the states' classes that pushes the row's class: (states, n)."""
-    values = np.empty((len(states), len(rows)), dtype=rows.dtype)
+def _plane_values(rows: Array, problem: Problem, solvers: list[_NearPlanes]) -> Array:
+    """h_i.u of every row in the plane near each of the solvers' classes that pushes the row's class: (solvers, n)."""
+    values = np.empty((len(solvers), len(rows)), dtype=rows.dtype)
 
     def look(b: int) -> None:
-        planes = np.stack([state.planes[b] for state in states])
+        planes = np.stack([solver.planes[b] for solver in solvers])
         values_of(rows[problem.block(b)], planes, values[:, problem.block(b)])
 
     problem.each(look, range(problem.n_classes))
@@ -104,10 +105,12 @@ class _NearPlanes:
         self.todo = np.ascontiguousarray(start.todo[near])
         self.first_set = start.first
         self.box = np.ascontiguousarray(problem.box[:, near])
-        self.scales = np.array([self.box[problem.block(b)].sum() for b in range(problem.n_classes)]) + start.mass[near]
+        self.primal_at_zero = (
+            np.array([self.box[problem.block(b)].sum() for b in range(problem.n_classes)]) + start.fixed_box[near]
+        )
         self.alpha = np.zeros(len(rows)) if start.alpha is None else np.ascontiguousarray(start.alpha[:, near])
         self.in_set = np.zeros(len(rows), dtype=bool)
-        self.members = np.empty(0, dtype=np.int64)
+        self.working_set = np.empty(0, dtype=np.int64)
         self.width = len(self.whitener.signs) or rows.shape[1]  # columns of a whitened row
         self.whitened = np.empty((0, self.width), dtype=rows.dtype)
         self.sweeps = np.zeros(problem.n_classes, dtype=np.int64)
@@ -116,20 +119,20 @@ class _NearPlanes:
         self.inner_tol = 0.5 * problem.tol
         self.values = np.empty(0)
         self.multiple = 1.0
-        self.frozen = np.zeros((problem.n_classes, self.width), dtype=rows.dtype)
-        if start.frozen is not None:
-            self.frozen = self.whitener.rows(start.frozen[near].astype(rows.dtype))
+        self.fixed_sums = np.zeros((problem.n_classes, self.width), dtype=rows.dtype)
+        if start.fixed_sums is not None:
+            self.fixed_sums = self.whitener.rows(start.fixed_sums[near].astype(rows.dtype))
         # Until there are duals, planes are only guessed: good enough to rank rows, no certificate.
-        self.guessed = not self.alpha.any() and (start.frozen is None or not start.frozen[near].any())
+        self.guessed = not self.alpha.any() and (start.fixed_sums is None or not start.fixed_sums[near].any())
         self.given = start.planes is not None
         if start.planes is not None:
             self.planes = start.planes[near].astype(rows.dtype, copy=False)
         elif self.guessed:
             # One solve: u = -G^-1 m_b, scaled to -1 at the mean m_b of class b.
-            pulls = self.whitener.rows(start.guess.astype(rows.dtype))
-            signed = pulls * self.whitener.signs if len(self.whitener.signs) else pulls
-            squares = np.einsum("ij,ij->i", signed, pulls)
-            self.planes = self.whitener.planes(pulls / np.where(squares > 0, squares, 1.0)[:, None])
+            dual_sums = self.whitener.rows(start.guess.astype(rows.dtype))
+            signed = dual_sums * self.whitener.signs if len(self.whitener.signs) else dual_sums
+            squares = np.einsum("ij,ij->i", signed, dual_sums)
+            self.planes = self.whitener.planes(dual_sums / np.where(squares > 0, squares, 1.0)[:, None])
         else:
             self.in_set = (self.alpha > 0) & np.repeat(self.todo, np.diff(problem.starts))
             self._whiten_joined()
@@ -141,7 +144,7 @@ class _NearPlanes:
             return
         growth = multiple / self.multiple
         at_bound = (self.alpha > 0) & (self.alpha >= (1.0 - 1e-12) * self.box)
-        self.box, self.scales, self.multiple = self.box * growth, self.scales * growth, multiple
+        self.box, self.primal_at_zero, self.multiple = self.box * growth, self.primal_at_zero * growth, multiple
         self.alpha = np.where(at_bound, self.box, np.minimum(self.alpha, self.box))
         self.sweeps[:], self.gaps[:], self.bounds[:] = 0, np.inf, 0.0
         self.inner_tol = 0.5 * self.problem.tol
@@ -174,15 +177,16 @@ class _NearPlanes:
 
     def _solve(self, sweeps: int) -> None:
         """Solve on the working set with at most so many sweeps in all; with none, only find the planes of the duals."""
-        starts = np.searchsorted(self.members, self.problem.starts)
-        alpha = self.alpha[self.members]
-        pulls = np.zeros((self.problem.n_classes, self.width), dtype=self.rows.dtype)
+        starts = np.searchsorted(self.working_set, self.problem.starts)
+        alpha = self.alpha[self.working_set]
+        dual_sums = np.zeros((self.problem.n_classes, self.width), dtype=self.rows.dtype)
         self.sweeps += _loops.solve_row_blocks(
-            self.whitened, self.whitener.signs, starts, self.todo, self.scales, self.box[self.members], alpha,
-            self.frozen, pulls, self.bounds, self.inner_tol, np.maximum(sweeps - self.sweeps, 0), self.near,
+            self.whitened, self.whitener.signs, starts, self.todo, self.primal_at_zero, self.box[self.working_set],
+            alpha, self.fixed_sums, dual_sums, self.bounds, self.inner_tol, np.maximum(sweeps - self.sweeps, 0),
+            self.near,
         )  # fmt: skip
-        self.alpha[self.members] = alpha
-        self.planes = self.whitener.planes(pulls)
+        self.alpha[self.working_set] = alpha
+        self.planes = self.whitener.planes(dual_sums)
 
     def certify(self, values: Array, tol: float = 0.0, growth: float = 0.0, at_least: int = 0) -> Array:
         """Set values and gaps, let violators join the working set; return how many of each class joined."""
@@ -194,7 +198,7 @@ class _NearPlanes:
             self.in_set,
             self.problem.starts,
             self.todo,
-            self.scales,
+            self.primal_at_zero,
             tol,
             growth,
             at_least,
@@ -203,21 +207,21 @@ class _NearPlanes:
 
     def _whiten_joined(self) -> None:
         """Whiten the rows that joined and merge them in, keeping the working set sorted by class."""
-        members = np.flatnonzero(self.in_set)
+        working_set = np.flatnonzero(self.in_set)
         was_in = np.zeros(len(self.in_set), dtype=bool)
-        was_in[self.members] = True
-        known = was_in[members]
-        if not known.all() or len(members) < len(self.members):
-            whitened = np.empty((len(members), self.width), dtype=self.rows.dtype)
-            whitened[known] = self.whitened[self.in_set[self.members]]
+        was_in[self.working_set] = True
+        known = was_in[working_set]
+        if not known.all() or len(working_set) < len(self.working_set):
+            whitened = np.empty((len(working_set), self.width), dtype=self.rows.dtype)
+            whitened[known] = self.whitened[self.in_set[self.working_set]]
             del self.whitened
             new = np.flatnonzero(~known)
             for first in range(0, len(new), _TILE):
                 tile = new[first : first + _TILE]
                 place = slice(tile[0], tile[-1] + 1) if tile[-1] - tile[0] == len(tile) - 1 else tile
-                whitened[place] = self.whitener.rows(self.rows[members[tile]])
+                whitened[place] = self.whitener.rows(self.rows[working_set[tile]])
             self.whitened = whitened
-        self.members = members
+        self.working_set = working_set
 
     def store(self, solution: Solution) -> None:
         """Write planes, duals and certificates of what was to be solved into the solution, then left-out values."""
@@ -226,23 +230,23 @@ class _NearPlanes:
         solution.alpha[:, a] = self.alpha
         solution.gaps[a, done], solution.sweeps[a, done] = self.gaps[done], self.sweeps[done]
         solution.bounds[a, done] = self.bounds[done]
-        if self.problem.judged.any():
+        if self.problem.wanted.any():
             self._leave_out(solution)
 
     def _leave_out(self, solution: Solution) -> None:
-        """Write what judged rows would get from planes without them into the solution."""
+        """Write what wanted rows would get from planes without them into the solution."""
         problem, a = self.problem, self.near
         own = np.arange(problem.starts[a], problem.starts[a + 1])
-        own = own[problem.judged[own]]
+        own = own[problem.wanted[own]]
         near_values = self.rows[own] @ solution.planes[a].T
-        starts = np.searchsorted(self.members, problem.starts)
-        box, alpha, wanted = self.box[self.members], self.alpha[self.members], problem.judged[self.members]
+        starts = np.searchsorted(self.working_set, problem.starts)
+        box, alpha, wanted = self.box[self.working_set], self.alpha[self.working_set], problem.wanted[self.working_set]
         cross = np.zeros((len(box), len(own)), dtype=self.rows.dtype)
         free = (alpha > 0) & (alpha < box)  # nobody asks for the products of the others
         cross[free], leverage = self.whitener.near(
             self.whitened[free], weighted(self.rows[own], problem.weights[own]), own - problem.starts[a]
         )
-        values = self.values[self.members].astype(np.float64)
+        values = self.values[self.working_set].astype(np.float64)
         near_out = near_values.astype(np.float64)
         _loops.left_out_blocks(
             self.whitened,
@@ -271,5 +275,5 @@ class _NearPlanes:
                 )
         solution.near[own] = near_out
         far = self.values.astype(np.float64)
-        far[self.members] = values
+        far[self.working_set] = values
         solution.far[:, a] = far

@@ -72,9 +72,9 @@ class Whitener:
         solved = solve_triangular(self.factor, rows.T, lower=True, overwrite_b=True, check_finite=False)
         return np.ascontiguousarray(solved.T)
 
-    def planes(self, pulls: Array) -> Array:
+    def planes(self, dual_sums: Array) -> Array:
         """Return u = -L^-T p for each row p = sum alpha_i zeta_i (design: u = -G^-1 q)."""
-        solved = solve_triangular(self.factor, pulls.T, lower=True, trans="T", check_finite=False)
+        solved = solve_triangular(self.factor, dual_sums.T, lower=True, trans="T", check_finite=False)
         return np.ascontiguousarray(-solved.T)
 
     def near(self, whitened: Array, own: Array, chosen: Array) -> tuple[Array, Array]:
@@ -108,10 +108,10 @@ class LowRankWhitener:
         np.matmul(rows, self.explained.T, out=out[:, n_columns:])
         return out
 
-    def planes(self, pulls: Array) -> Array:
+    def planes(self, dual_sums: Array) -> Array:
         """Return u = -G^-1 q for each sum of alpha_i [h_i, T h_i]."""
         n_columns = self.explained.shape[1]
-        planes: Array = (pulls[:, n_columns:] @ self.explained - pulls[:, :n_columns]) * self.signs[0]
+        planes: Array = (dual_sums[:, n_columns:] @ self.explained - dual_sums[:, :n_columns]) * self.signs[0]
         return planes
 
     def near(self, whitened: Array, own: Array, chosen: Array) -> tuple[Array, Array]:
@@ -132,9 +132,9 @@ class Root:
         zeta: Array = rows @ self.matrix.T
         return zeta
 
-    def planes(self, pulls: Array) -> Array:
+    def planes(self, dual_sums: Array) -> Array:
         """Return u = -R'p for each row p = sum alpha_i zeta_i."""
-        planes: Array = -(pulls @ self.matrix)
+        planes: Array = -(dual_sums @ self.matrix)
         return planes
 
     def near(self, whitened: Array, own: Array, chosen: Array) -> tuple[Array, Array]:

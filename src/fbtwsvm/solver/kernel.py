@@ -43,8 +43,8 @@ def solve_kernel_path(
         alpha, box = np.zeros((len(multiples), len(kernel))), np.ascontiguousarray(problem.box[:, a])
         # Q is a difference of near equals divided by reg: what rounding leaves in it.
         noise = 100.0 * np.finfo(np.float64).eps * len(root) * float(np.abs(np.diag(kernel)).max()) / reg
-        pulls, near_out, push_out, sweeps, gaps = _loops.solve_kernel_blocks(
-            kernel, whitened, crossed, leverage, root, problem.starts, a, reg, problem.judged, box,
+        dual_sums, near_out, push_out, sweeps, gaps = _loops.solve_kernel_blocks(
+            kernel, whitened, crossed, leverage, root, problem.starts, a, reg, problem.wanted, box,
             np.array(multiples), alpha, ridge(kernel.dtype), noise, problem.tol, problem.max_iter, a,
         )  # fmt: skip
         for m, solution in enumerate(solutions):
@@ -60,7 +60,7 @@ def solve_kernel_path(
                     )  # fmt: skip
             solution.alpha[:, a], solution.near[own], solution.far[:, a] = alpha[m], near_out[m], push_out[m]
             solution.sweeps[a], solution.gaps[a] = sweeps[m], gaps[m]
-            near_coefficients[m][a] = pulls[m] * root / reg
+            near_coefficients[m][a] = dual_sums[m] * root / reg
 
     problem.each(solve_near, range(problem.n_classes))
     for solution, near in zip(solutions, near_coefficients, strict=True):

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._arrays import Array
+from .._log import LOG
 from . import _loops
 from .dual import values_of
 from .factors import factorise
@@ -72,13 +73,13 @@ def solve_newton(
     pushed = np.flatnonzero(todo.any(axis=0))
     for done, b in enumerate(pushed, 1):
         planes = [_Plane(int(a), first[a, b].astype(np.float64)) for a in np.flatnonzero(todo[:, b])]
-        side = _Side(bulk, problem, planes, problem.block(int(b)), ridged, factors)
-        side.descend()
-        side.store(int(b), solution, supports)
-        problem.say(f"planes against {done} of {len(pushed)} classes solved by Newton's method")
+        pushed_class = _PushedClass(bulk, problem, planes, problem.block(int(b)), ridged, factors)
+        pushed_class.descend()
+        pushed_class.store(int(b), solution, supports)
+        LOG.debug("planes against %d of %d classes solved by Newton's method", done, len(pushed))
 
 
-class _Side:
+class _PushedClass:
     """The rows of one class as they are seen from the planes that push them."""
 
     def __init__(
@@ -97,9 +98,9 @@ class _Side:
         self.box = np.empty(shape, dtype=np.float32)
         self.alpha = np.zeros(shape, dtype=np.float32)
         self.x = np.empty(shape, dtype=np.float32)
-        self.pulls = np.zeros((len(planes), len(planes[0].u)))
+        self.dual_sums = np.zeros((len(planes), len(planes[0].u)))
         self._values(first=True)
-        self.scales = self.box.sum(axis=1, dtype=np.float64)
+        self.primal_at_zero = self.box.sum(axis=1, dtype=np.float64)
 
     def _pieces(self) -> list[slice]:
         return [slice(i, min(i + _PIECE, self.x.shape[1])) for i in range(0, self.x.shape[1], _PIECE)]
@@ -155,8 +156,8 @@ class _Side:
         self.x[place] += np.float32(length) * (ahead - self.x[place])
 
     def _add_up(self, pending: Array) -> tuple[Array, Array]:
-        """Sum over the rows what a step needs: curvature in the zone, hinge, duals and their pulls."""
-        n_columns = self.pulls.shape[1]
+        """Sum over the rows what a step needs: curvature in the zone, hinge, duals and their dual_sums."""
+        n_columns = self.dual_sums.shape[1]
         curvature = np.zeros((len(pending), n_columns, n_columns))
         widths = np.array([self.planes[k].width for k in pending])
         totals = np.zeros((len(pending), 2))
@@ -168,14 +169,14 @@ class _Side:
             needed = np.flatnonzero(_loops.any_column(moved) | _loops.any_column(roots))
             if 2 * len(needed) > piece.stop - piece.start:
                 needed = np.arange(piece.stop - piece.start)  # no need to pick
-            pulls = np.zeros((len(pending), n_columns))
+            dual_sums = np.zeros((len(pending), n_columns))
             inside: list[list[Array]] = [[] for _ in pending]
             for start in range(0, len(needed), _TILE):
                 some = needed[start : start + _TILE]
                 offset = piece.start + self.first
                 whole = some[-1] - some[0] == len(some) - 1
                 rows = self.bulk.rows(slice(some[0] + offset, some[-1] + offset + 1) if whole else some + offset)
-                pulls += moved[:, some].astype(rows.dtype) @ rows
+                dual_sums += moved[:, some].astype(rows.dtype) @ rows
                 for k in range(len(pending)):
                     zone = np.flatnonzero(roots[k, some])
                     inside[k].append(rows[zone] * roots[k, some[zone], None].astype(rows.dtype))
@@ -184,11 +185,11 @@ class _Side:
                 if parts:
                     zone_rows = np.concatenate(parts)
                     bent[k] = zone_rows.T @ zone_rows
-            return bent, pulls, np.column_stack([losses, duals.sum(axis=1, dtype=np.float64)])
+            return bent, dual_sums, np.column_stack([losses, duals.sum(axis=1, dtype=np.float64)])
 
-        for bent, pulls, sums in self.problem.stream(look, self._pieces()):
+        for bent, dual_sums, sums in self.problem.stream(look, self._pieces()):
             curvature += bent
-            self.pulls[pending] += pulls
+            self.dual_sums[pending] += dual_sums
             totals += sums
         return curvature, totals
 
@@ -196,18 +197,18 @@ class _Side:
         """Certify a plane where it is; return where Newton's step leads, None when the plane is solved."""
         place, curvature, sums = state
         plane = self.planes[place]
-        matrix, scale, tol = self.ridged[plane.near], self.scales[place], self.problem.tol
+        matrix, primal_at_zero, tol = self.ridged[plane.near], self.primal_at_zero[place], self.problem.tol
         slope = matrix @ plane.u
-        whitened = solve_triangular(self.factors[plane.near], self.pulls[place], lower=True, check_finite=False)
+        whitened = solve_triangular(self.factors[plane.near], self.dual_sums[place], lower=True, check_finite=False)
         primal = 0.5 * float(plane.u @ slope) + sums[0]
         dual = sums[1] - 0.5 * float(whitened @ whitened)
-        plane.gap = (primal - dual) / scale if scale > 0 else 0.0
+        plane.gap = (primal - dual) / primal_at_zero if primal_at_zero > 0 else 0.0
         plane.factor = factorise(matrix + curvature)
         plane.steps += 1
         if plane.gap <= tol or plane.steps >= min(_MOST_STEPS, self.problem.max_iter):
             return None
-        step = solve_triangular(plane.factor, slope + self.pulls[place], lower=True, check_finite=False)
-        gain = 0.5 * float(step @ step) / scale
+        step = solve_triangular(plane.factor, slope + self.dual_sums[place], lower=True, check_finite=False)
+        gain = 0.5 * float(step @ step) / primal_at_zero
         if gain <= _SETTLED:
             plane.width = max(_NARROWER * plane.width, _NARROWEST)
         target: Array = plane.u - solve_triangular(plane.factor, step, lower=True, trans="T", check_finite=False)
@@ -220,27 +221,27 @@ class _Side:
             solution.planes[plane.near, b] = plane.u
             solution.gaps[plane.near, b], solution.sweeps[plane.near, b] = plane.gap, plane.steps
             supports[block, plane.near] = self.alpha[k] > 0 if supports.dtype == bool else self.alpha[k]
-        if self.problem.judged.any():
+        if self.problem.wanted.any():
             self.problem.each(lambda k: self._leave_out(k, b, solution), range(len(self.planes)))
 
     def _leave_out(self, place: int, b: int, solution: Solution) -> None:
-        """Values that judged rows would get from the plane without them: one Newton step after taking each out.
+        """Values that wanted rows would get from the plane without them: one Newton step after taking each out.
 
         With H the Hessian: h_i.u / (1 - w_i h_i'H^-1 h_i) for a near row, and for a pushed row, whose own curvature is
         c (in the zone), h_j.u + alpha_j l / (1 - c l) with l = h_j'H^-1 h_j.
         """
         problem, plane, a = self.problem, self.planes[place], self.planes[place].near
         for k in (a, b):
-            index = np.flatnonzero(problem.judged[problem.block(k)]) + problem.starts[k]
+            index = np.flatnonzero(problem.wanted[problem.block(k)]) + problem.starts[k]
             if not len(index):
                 continue
             rows = self.bulk.rows(index).astype(np.float64)
             zeta = solve_triangular(plane.factor, rows.T, lower=True, check_finite=False)
             leverage = np.einsum("ij,ij->j", zeta, zeta)
             values = rows @ plane.u
-            # A solution has a line for every row, or for the judged ones alone.
-            every = len(solution.near) == len(problem.judged)
-            lines = index if every else np.searchsorted(np.flatnonzero(problem.judged), index)
+            # A solution has a line for every row, or for the wanted ones alone.
+            every = len(solution.near) == len(problem.wanted)
+            lines = index if every else np.searchsorted(np.flatnonzero(problem.wanted), index)
             if k == a:
                 values /= np.maximum(1.0 - problem.weights[index] * leverage, 1e-6)
                 solution.near[lines, b] = values

@@ -34,18 +34,17 @@ class Problem:
     """What all planes share.  Rows are sorted by class; block k is starts[k]:starts[k + 1].
 
     `box` (n, n_classes) is C w_i s_i of row i in the plane near that class; `reg` is one ridge per
-    near class.  `judged` marks the rows whose left-out values are wanted.
+    near class.  `wanted` marks the rows whose left-out values are wanted.
     """
 
     starts: Array
     weights: Array
     box: Array
     reg: Array
-    judged: Array
+    wanted: Array
     tol: float
     max_iter: int
     n_jobs: int | None
-    say: Callable[[str], None]
 
     @property
     def n_classes(self) -> int:
@@ -80,7 +79,7 @@ class Solution:
     sweeps     (n_classes, n_classes)
     bounds     (n_classes, n_classes, 2): smallest and largest projected gradient of the feature form's descent
     near, far  (n, n_classes): left-out values h_i.u of row i in the plane near its own class that pushes
-               class k, and in the plane near class k that pushes its own; only `judged` rows are filled
+               class k, and in the plane near class k that pushes its own; only `wanted` rows are filled
     """
 
     planes: Array
@@ -114,7 +113,7 @@ class Factor(Protocol):
     def rows(self, rows: Array) -> Array:
         """Return zeta_i for each row h_i."""
 
-    def planes(self, pulls: Array) -> Array:
+    def planes(self, dual_sums: Array) -> Array:
         """Return u for each sum of alpha_i zeta_i."""
 
     def near(self, whitened: Array, own: Array, chosen: Array) -> tuple[Array, Array]:
@@ -131,9 +130,9 @@ class Start:
     factor   gives the factor of a class's Gram matrix
     guess    (n_classes, n_columns): class means, from which cold planes are guessed
     todo     (n_classes, n_classes): which planes [a, b] to solve
-    mass     (n_classes, n_classes): sum of C w s over pushed rows that are gone, [a, b] as planes
+    fixed_box     (n_classes, n_classes): sum of C w s over pushed rows that are gone, [a, b] as planes
     alpha    (n, n_classes): the duals to start from; None is zero
-    frozen   (n_classes, n_classes, n_columns): what rows that are gone pull, sum of alpha_i h_i; None is nothing
+    fixed_sums   (n_classes, n_classes, n_columns): what rows that are gone pull, sum of alpha_i h_i; None is nothing
     first    rows of a class that the first working set takes at most
     planes   (n_classes, n_classes, n_columns): first planes, whose violators make the first working set; None guesses
     """
@@ -141,9 +140,9 @@ class Start:
     factor: Callable[[int], Factor]
     guess: Array
     todo: Array
-    mass: Array
+    fixed_box: Array
     alpha: Array | None = None
-    frozen: Array | None = None
+    fixed_sums: Array | None = None
     first: int = _FIRST_SET
     planes: Array | None = None
 

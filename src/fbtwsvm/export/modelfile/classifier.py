@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...classifier import FBTWSVM
-from ...model.rows import Given
-from ...online.model import Learner
+from ...model.rows import CheckedRows
+from ...online.model import StreamModel
 from ...online.warm_up import Waiting
 from .container import ModelFileError, Writer
 from .parts import COUNT, DECISION, GIVEN, MAPPING, PARAMETER, check_sorted, map_width
@@ -89,7 +89,7 @@ def _read_history(node: Any, context: Context) -> Any:
     raise ModelFileError("the rows of a fit are of an unknown kind")
 
 
-def _learning(learner: Learner, shown: Any, kept: Any, support: Any, context: Context) -> dict[str, Any]:
+def _learning(learner: StreamModel, shown: Any, kept: Any, support: Any, context: Context) -> dict[str, Any]:
     leader = learner.members[Int(0, len(learner.members) - 1).read(shown, context)]
     return {
         "_learner": learner, "_mapping": learner.mapping, "_decision": learner.rule(), "planes_": leader.planes,
@@ -98,7 +98,7 @@ def _learning(learner: Learner, shown: Any, kept: Any, support: Any, context: Co
     }  # fmt: skip
 
 
-def _warming_up(rows: Given, node: Any, context: Context) -> dict[str, Any]:
+def _warming_up(rows: CheckedRows, node: Any, context: Context) -> dict[str, Any]:
     provisional = MODEL.read(node, context)
     if not hasattr(provisional, "_mapping"):
         raise ModelFileError("a model in its warm-up has learned nothing")
@@ -163,7 +163,7 @@ def _set_jobs(model: FBTWSVM) -> None:
     """Let the learner use as many threads as the parameters say; the file does not hold it twice."""
     learner = model._learner
     if learner is not None:
-        learner.base = replace(learner.base, n_jobs=model.n_jobs)
+        learner.settings = replace(learner.settings, n_jobs=model.n_jobs)
         for member in learner.members:
             member.settings = replace(member.settings, n_jobs=model.n_jobs)
 

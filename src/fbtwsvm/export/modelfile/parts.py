@@ -18,7 +18,7 @@ from ...features.kernels import KERNELS
 from ...features.nystroem import NystroemFeatures
 from ...model.decision import Decision
 from ...model.mapping import Mapping
-from ...model.rows import Given
+from ...model.rows import CheckedRows
 from ...online.drift import HoeffdingDrift
 from .container import ModelFileError, Writer
 from .schema import FLOATS, ArrayOf, Bool, Choice, Context, DType, Float, Int, Maybe, Record, Rows, Spec, Text, blank
@@ -148,7 +148,7 @@ DECISION = Record(
     },
 )  # fmt: skip
 GIVEN = Record(
-    Given,
+    CheckedRows,
     {"X": Rows("n", "F"), "y": Labels("n"), "weights": ArrayOf("f8", "n"), "ids": Ids("n")},
     own=("n",),
 )

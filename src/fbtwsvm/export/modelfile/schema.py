@@ -235,9 +235,10 @@ class ListOf:
 
 
 class Record:
-    """A thing with named parts; `own` are sizes that belong to it alone.
+    """An object with named parts; `own` are sizes that belong to it alone.
 
-    `make` gets the parts by name and returns the thing; `parts` gives them back, attributes of these names by default.
+    `make` gets the parts by name and returns the object; `parts` gives them back, attributes of these names by default.
+    Names in a file never change: `renamed` says which of them have another name in the code, file name -> code name.
     """
 
     def __init__(
@@ -246,18 +247,21 @@ class Record:
         fields: Mapping[str, Spec],
         own: tuple[str, ...] = (),
         parts: Callable[[Any], Mapping[str, Any]] | None = None,
+        renamed: Mapping[str, str] | None = None,
     ) -> None:
         self.make, self.fields, self.own, self.parts = make, dict(fields), own, parts
+        self.names = {name: (renamed or {}).get(name, name) for name in self.fields}
 
     def write(self, value: Any, writer: Writer) -> dict[str, Any]:
         """Write each part."""
-        parts = self.parts(value) if self.parts else {name: getattr(value, name) for name in self.fields}
-        return {name: spec.write(parts[name], writer) for name, spec in self.fields.items()}
+        names = self.names
+        parts = self.parts(value) if self.parts else {name: getattr(value, name) for name in names.values()}
+        return {name: spec.write(parts[names[name]], writer) for name, spec in self.fields.items()}
 
     def read(self, node: Any, context: Context) -> Any:
         """Read each part."""
         nodes, inner = parts_of(node, tuple(self.fields)), context.without(self.own)
-        return self.make(**{name: spec.read(nodes[name], inner) for name, spec in self.fields.items()})
+        return self.make(**{self.names[name]: spec.read(nodes[name], inner) for name, spec in self.fields.items()})
 
 
 class Choice:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ...model.settings import Settings, quiet
-from ...online.calibration import TestedRows
-from ...online.kept import Gone, Kept, Trace
-from ...online.landmarks import Watch
-from ...online.member import Incremental, Tested
-from ...online.model import Learner
+from ...model.settings import Settings
+from ...online.calibration import CalibrationRows
+from ...online.kept import Forgotten, Kept, Trace
+from ...online.landmarks import ResidualMonitor
+from ...online.member import Member, Tested
+from ...online.model import StreamModel
 from ...online.moments import Moments, Roots
 from ...online.state import Policy
 from .container import ModelFileError, Writer
@@ -22,7 +22,7 @@ from .strings import Ids, Keys, Labels, Words
 
 # The learner of a stream: "K" classes, "D" columns with the bias, "E" machines; "n" rows of one store.
 def _settings(**fields: Any) -> Settings:
-    return Settings(**fields, n_jobs=None, say=quiet)
+    return Settings(**fields, n_jobs=None)
 
 
 _SETTINGS = Record(
@@ -32,6 +32,7 @@ _SETTINGS = Record(
         "membership": Text("fuzzy", "printed", "none"), "decision": Text("calibrated", "value", "distance"),
         "multiclass": Text("dag", "vote"), "tol": Float(), "max_iter": Int(1),
     },
+    renamed={"box": "C"},
 )  # fmt: skip
 _POLICY = Record(
     Policy,
@@ -58,6 +59,7 @@ _KEPT = Record(
         "box": ArrayOf("f8", "n", "K"), "misses": ArrayOf("i8", "n"), "second": ArrayOf("b1", "n"),
     },
     own=("n",),
+    renamed={"misses": "idle_count", "second": "reserve"},
 )  # fmt: skip
 
 
@@ -76,7 +78,7 @@ def _trace_parts(traces: dict[Any, Trace]) -> dict[str, Any]:
         "label": np.array([trace.label for trace in values], dtype=np.int64),
         "time": np.array([trace.time for trace in values], dtype=np.int64),
         "weight": np.array([trace.weight for trace in values], dtype=np.float64),
-        "level": np.array([trace.level for trace in values], dtype=np.float64),
+        "log_scale": np.array([trace.log_scale for trace in values], dtype=np.float64),
         "total": np.array([trace.total for trace in values], dtype=np.float64),
         "pulls": np.array([trace.alpha is not None for trace in values], dtype=bool),
         "alpha": np.stack(alphas) if alphas else np.empty((0, 0)),
@@ -99,19 +101,21 @@ _TRACES = Record(
     },
     own=("n",),
     parts=_trace_parts,
+    renamed={"level": "log_scale"},
 )  # fmt: skip
-_GONE = Record(
-    Gone,
+_FORGOTTEN = Record(
+    Forgotten,
     {
         "frozen": ArrayOf("f8", "K", "K", "D"), "mass": ArrayOf("f8", "K", "K"), "nearest": ArrayOf("f8", "K"),
         "farthest": ArrayOf("f8", "K"), "counts": ArrayOf("i8", "K"), "condensed": ArrayOf("i8", "K"),
         "levels": ArrayOf("f8", "K"), "traces": _TRACES,
     },
+    renamed={"frozen": "dual_sums", "mass": "box_sums", "condensed": "n_condensed", "levels": "log_scales"},
 )  # fmt: skip
 _MEMBER_FIELDS: dict[str, Spec] = {
     "settings": _SETTINGS, "policy": _POLICY, "dtype": DType(), "planes": ArrayOf(FLOATS, "K", "K", "D"),
     "moments": _MOMENTS, "roots": _ROOTS, "gaps": ArrayOf("f8", "K", "K"), "sweeps": ArrayOf("i8", "K", "K"),
-    "bounds": ArrayOf("f8", "K", "K", 2), "solved": ArrayOf("b1", "K", "K"), "kept": _KEPT, "gone": _GONE,
+    "bounds": ArrayOf("f8", "K", "K", 2), "solved": ArrayOf("b1", "K", "K"), "kept": _KEPT, "gone": _FORGOTTEN,
     "moved": ArrayOf("b1", "K"), "pushed": ArrayOf("b1", "K"), "factors": ArrayOf("f8", "K"),
     "nearest": ArrayOf("f8", "K"), "farthest": ArrayOf("f8", "K"), "rise": Float(), "faded": Bool(),
     "faded_at": COUNT, "unit": Float(), "pending": Maybe(_KEPT), "waiting": COUNT,
@@ -120,32 +124,38 @@ _MEMBER_FIELDS: dict[str, Spec] = {
 }  # fmt: skip
 
 
-def _member(**fields: Any) -> Incremental:
+def _member(**fields: Any) -> Member:
     pending = fields.pop("pending")
-    if len(fields["settings"].box) != len(fields["planes"]) or len(fields["settings"].reg) != len(fields["planes"]):
+    if len(fields["settings"].C) != len(fields["planes"]) or len(fields["settings"].reg) != len(fields["planes"]):
         raise ModelFileError("sizes of arrays do not agree")
-    if fields["waiting"] != (0 if pending is None else len(pending)):
+    if fields["n_pending"] != (0 if pending is None else len(pending)):
         raise ModelFileError("rows that wait are missing")
-    member: Incremental = blank(Incremental)(**fields, pending=[] if pending is None else [pending])
+    member: Member = blank(Member)(**fields, pending=[] if pending is None else [pending])
     return member
 
 
-def _member_parts(member: Incremental) -> dict[str, Any]:
+def _member_parts(member: Member) -> dict[str, Any]:
     """Rows that wait are joined, as the next settle does anyway."""
     pending = member.pending[0].join(*member.pending[1:]) if member.pending else None
     return {**vars(member), "pending": pending}
 
 
-_MEMBER = Record(_member, _MEMBER_FIELDS, parts=_member_parts)
-_TESTED_ROWS = Record(
-    blank(TestedRows),
+_MEMBER_NAMES = {
+    "gone": "forgotten", "moved": "changed_sums", "pushed": "changed_rows", "factors": "class_factors",
+    "rise": "current_weight", "unit": "mean_weight", "waiting": "n_pending", "since": "since_solve",
+    "most_lag": "max_lag",
+}  # fmt: skip
+_MEMBER = Record(_member, _MEMBER_FIELDS, parts=_member_parts, renamed=_MEMBER_NAMES)
+_CALIBRATION = Record(
+    blank(CalibrationRows),
     {
         "near": ArrayOf("f8", "K", "S", "K"), "far": ArrayOf("f8", "K", "S", "K"), "times": ArrayOf("i8", "K", "S"),
         "next": ArrayOf("i8", "K", low=0), "fresh": COUNT,
     },
     own=("S",),
+    renamed={"fresh": "new_rows"},
 )  # fmt: skip
-_UNTOLD = Record(
+_PENDING = Record(
     lambda labels, times, near, far: (labels, times, Tested(near, far, None)),
     {
         "labels": ArrayOf("i8", "n", low=0, below="K"), "times": ArrayOf("i8", "n"), "near": ArrayOf("f8", "n", "K"),
@@ -154,32 +164,32 @@ _UNTOLD = Record(
     own=("n",),
     parts=lambda told: {"labels": told[0], "times": told[1], "near": told[2].near, "far": told[2].far},
 )  # fmt: skip
-_WATCH = Record(
-    blank(Watch),
+_MONITOR = Record(
+    blank(ResidualMonitor),
     {"expected": Float(), "residual": Float(), "since": COUNT, "grows_after": Maybe(COUNT), "limit": Float()},
 )
 
 
-def _learner(**fields: Any) -> Learner:
-    members, untold = fields["members"], fields.pop("untold")
+def _learner(**fields: Any) -> StreamModel:
+    members, pending = fields["members"], fields.pop("pending_calibration")
     if not members or not len(members) == len(fields["policies"]) == len(fields["trust"]):
         raise ModelFileError("a committee has no members, or too many")
     check_sorted(fields["classes"])
     fields["policies"] = tuple(fields["policies"])
     fields["lineage"] = frozenset(fields["lineage"])
-    learner: Learner = blank(Learner)(**fields, untold=[] if untold is None else [untold])
+    learner: StreamModel = blank(StreamModel)(**fields, pending_calibration=[] if pending is None else [pending])
     return learner
 
 
-def _learner_parts(learner: Learner) -> dict[str, Any]:
+def _learner_parts(learner: StreamModel) -> dict[str, Any]:
     """Rows that offsets have not been told of are joined, as is done before they are."""
-    untold = None
-    if learner.untold:
-        labels, times, results = zip(*learner.untold, strict=True)
+    pending = None
+    if learner.pending_calibration:
+        labels, times, results = zip(*learner.pending_calibration, strict=True)
         near, far = (np.concatenate([getattr(result, name) for result in results]) for name in ("near", "far"))
-        untold = (np.concatenate(labels), np.concatenate(times), Tested(near, far, None))
+        pending = (np.concatenate(labels), np.concatenate(times), Tested(near, far, None))
     drifts = np.array(learner.drifts, dtype=np.int64)
-    return {**vars(learner), "untold": untold, "lineage": sorted(learner.lineage), "drifts": drifts}
+    return {**vars(learner), "pending_calibration": pending, "lineage": sorted(learner.lineage), "drifts": drifts}
 
 
 class _Drifts:
@@ -199,9 +209,13 @@ LEARNER = Record(
     {
         "classes": Labels("K"), "mapping": MAPPING, "base": _SETTINGS, "C": PARAMETER, "reg": PARAMETER,
         "policies": ListOf(_POLICY, 16), "n_components": Int(1), "seed": Int(0), "members": ListOf(_MEMBER, 16),
-        "trust": ArrayOf("f8", "E"), "slopes": ArrayOf("f8", "E"), "tested": _TESTED_ROWS, "untold": Maybe(_UNTOLD),
-        "decision": DECISION, "watch": Maybe(_WATCH), "warm_up_shows": Bool(), "warm_rows": COUNT,
+        "trust": ArrayOf("f8", "E"), "slopes": ArrayOf("f8", "E"), "tested": _CALIBRATION, "untold": Maybe(_PENDING),
+        "decision": DECISION, "watch": Maybe(_MONITOR), "warm_up_shows": Bool(), "warm_rows": COUNT,
         "detector": PARAMETER, "drifts": _Drifts(), "lineage": Words(), "clock": COUNT,
     },
     parts=_learner_parts,
+    renamed={
+        "base": "settings", "untold": "pending_calibration", "watch": "monitor", "warm_up_shows": "warm_up_matters",
+        "warm_rows": "n_warm_up",
+    },
 )  # fmt: skip
