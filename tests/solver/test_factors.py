@@ -118,7 +118,7 @@ def test_roots_of_classes_that_come_and_go_keep_their_place():
 
 
 def by_hand(classes):
-    """Sums of a list of (rows, weights)."""
+    """Return the sums of a list of (rows, weights)."""
     counts = [weights.sum() for _, weights in classes]
     sums = [weights @ rows for rows, weights in classes]
     return counts, sums, [rows.T @ np.diag(weights) @ rows for rows, weights in classes]
