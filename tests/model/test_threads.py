@@ -56,7 +56,7 @@ def test_a_single_item_leaves_the_threads_to_blas():
 
 def test_nested_work_keeps_to_one_blas_thread_until_the_last_is_done():
     before = blas_threads()
-    inner = threads.each(lambda _: threads.each(lambda _: blas_threads(), range(2), 2) + [blas_threads()], range(2), 2)
+    inner = threads.each(lambda _: [*threads.each(lambda _: blas_threads(), range(2), 2), blas_threads()], range(2), 2)
     assert inner == [[1, 1, 1], [1, 1, 1]]
     assert blas_threads() == before
 

@@ -18,7 +18,7 @@ def watch(expected=0.1, count=10, n_components=10, clock=0):
 
 
 def rows_missing(residuals):
-    """Mapped rows, with their bias column, of which the map misses so much: 1 - ||z||^2."""
+    """Return mapped rows, with their bias column, of which the map misses so much: 1 - ||z||^2."""
     residuals = np.asarray(residuals, dtype=np.float64)
     return np.column_stack([np.sqrt(1.0 - residuals), np.ones(len(residuals))])
 

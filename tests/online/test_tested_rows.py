@@ -22,7 +22,7 @@ def add(store, label, times):
 
 
 def remembered(store, label):
-    """Times of the rows of a class that are remembered, after checking that their values are theirs."""
+    """Return the times of the rows of a class that are remembered; checks that their values are theirs."""
     filled = store.times[label] >= 0
     times = store.times[label, filled]
     values = times[:, None] + 0.1 * np.arange(len(store.next)) + 0.05
