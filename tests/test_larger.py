@@ -2,15 +2,15 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-import fbtwsvm.batch.tiled
-import fbtwsvm.model.mapping
-import fbtwsvm.solver.newton
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_info
 
+import fbtwsvm.batch.tiled
 import fbtwsvm.classifier
+import fbtwsvm.model.mapping
+import fbtwsvm.solver.newton
 from fbtwsvm import FBTWSVM
 from fbtwsvm.batch.spool import Spool
 from fbtwsvm.features import NystroemFeatures
