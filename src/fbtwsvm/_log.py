@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 LOG = logging.getLogger("fbtwsvm")
 
@@ -26,3 +28,12 @@ def shown(verbose: int) -> Iterator[None]:
     finally:
         LOG.removeHandler(handler)
         LOG.setLevel(level)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn, and name the line outside of this package that made the call."""
+    inside = str(Path(__file__).parent)
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

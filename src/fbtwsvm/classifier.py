@@ -1,45 +1,59 @@
-"""The scikit-learn contract: parameters, validation, fit and predict.  No mathematics."""
+"""The scikit-learn contract: parameters, validation, and one model that learns and answers.  No mathematics."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from contextlib import closing
 from copy import copy
+from dataclasses import fields, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._arrays import Array
-from ._log import LOG, shown
-from ._streaming import StreamingMixin
-from .batch.machine import Machine, learn
-from .batch.prepare import prepare, prepare_larger
+from ._log import shown, warn
+from .batch.fit import fit_larger, fit_rows, is_larger
+from .batch.model import BatchModel
 from .batch.spool import Spool, are_chunks, chunks_of
-from .batch.tiled import learn_larger
 from .features.kernels import KERNELS, Kernel, check_domain
-from .model.decision import Decision
-from .model.rows import CheckedRows, TrainingRows
-from .model.settings import Settings
-from .online.model import Committee
+from .model.inspection import Inspection
+from .model.rows import CheckedRows
+from .model.settings import Parameters
+from .online.inspect import MemoryReport, report
+from .online.model import StreamModel
+from .online.policy import policies_of
+from .online.unlearn import Unlearned
+from .online.warm_up import WarmUpModel
 
+Model = BatchModel | WarmUpModel | StreamModel
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _COUNT = Interval(Integral, 1, None, closed="left")
-_LEARNED = ("_learner", "_waiting", "_history", "_dtype", "_mapping", "_decision")  # and what ends in _
-_MOST_HISTORY = 64 * 2**20  # bytes of training rows that a fit keeps, to go on from with partial_fit
+_COLUMNS = ("n_features_in_", "feature_names_in_")
+_MOST_KEPT = 64 * 2**20  # bytes of training rows that a fit keeps, to go on from with partial_fit
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
-_MOST_MAPPED = 2 * 2**30  # bytes of mapped rows that a fit holds
 _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 
 
-class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
+def _fitted(name: str) -> Any:
+    """Return a fitted attribute: what the model has under this name."""
+
+    def read(self: FBTWSVM) -> Any:
+        value = getattr(self._model, name, None)
+        if self._model is None or (value is None and name != "gamma"):
+            raise AttributeError(f"This {type(self).__name__} has no attribute {name}_ (yet, or in its present stage).")
+        return value
+
+    return property(read)
+
+
+class FBTWSVM(ClassifierMixin, BaseEstimator):
     """Fuzzy bounded twin support vector machine.
 
     For every ordered pair of classes (a, b) one plane lies near the rows of a and keeps those of b away; a row goes to
@@ -277,7 +291,24 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    _model: Model | None = None  # all that was learned; replaced in one step
+
+    classes_ = _fitted("classes")
+    planes_ = _fitted("planes")
+    duality_gap_ = _fitted("gaps")
+    n_iter_ = _fitted("n_iter")
+    gamma_ = _fitted("gamma")
+    n_support_ = _fitted("n_support")
+    support_ = _fitted("support")
+    memberships_ = _fitted("memberships")
+    kept_ = _fitted("n_kept")
+
+    @property
+    def n_components_(self) -> int:
+        """Number of features after the map."""
+        return int(self.planes_.shape[2]) - 1
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
         """Learn from all rows at once; a call that fails leaves the model as it was.
 
         Up to 64 MiB of training rows are kept, so that `partial_fit` can go on from here.  Chunks, and dense rows of
@@ -295,17 +326,29 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
             Labels of one kind (strings, numbers, booleans), two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 is the row twice, a weight of 0 an absent row.
+        ids : array-like of shape (n_samples,), default=None
+            A name for each row, by which `unlearn` finds it again; not for chunks.
 
         Returns
         -------
         FBTWSVM
             The fitted model itself.
         """
-        fresh = copy(self)
-        fresh._reset()
+        self._validate_params()
         with shown(self.verbose):
-            fresh._learn(X, y, sample_weight)
-        self.__dict__ = fresh.__dict__
+            if are_chunks(X, y):
+                model, columns = self._fit_chunks(X, sample_weight, ids)
+            else:
+                model, columns = self._fit(X, y, sample_weight, ids)
+        self._publish(model, columns)
+        open_planes = int((model.gaps > self.tol).sum())
+        if open_planes:
+            warn(
+                f"{open_planes} of {model.gaps.size - len(model.gaps)} planes stopped above tol={self.tol:g} "
+                f"(largest duality gap {model.gaps.max():.2g}). Raise max_iter (now {self.max_iter}) or tol; "
+                "float32 input cannot go below about 1e-6, rows that are mapped tile by tile not below 1e-4.",
+                ConvergenceWarning,
+            )
         return self
 
     def predict(self, X: Any) -> Array:
@@ -321,8 +364,8 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             The class that wins the DAG or the vote.
         """
-        winners = self._decide(X, self._rule().winners)
-        labels: Array = self.classes_[winners]
+        model = self._fitted_model()
+        labels: Array = model.classes[self._decide(model, X, model.rule.winners)]
         return labels
 
     def decision_function(self, X: Any) -> Array:
@@ -340,8 +383,9 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
             that each class wins, plus less than a third of a vote for how clearly; where the winner of the DAG
             is not the class with most pairs, those two change scores.
         """
-        rule = self._rule()
-        return self._decide(X, rule.margins if len(self.classes_) == 2 else rule.scores)
+        model = self._fitted_model()
+        rule = model.rule
+        return self._decide(model, X, rule.margins if len(model.classes) == 2 else rule.scores)
 
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities by pairwise coupling.
@@ -360,7 +404,8 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Rows sum to one; columns follow `classes_`.
         """
-        return self._decide(X, self._rule().probabilities)
+        model = self._fitted_model()
+        return self._decide(model, X, model.rule.probabilities)
 
     def plane_values(self, X: Any, near: Any, pushed: Any) -> Array:
         """Value h.u of one plane: about zero at its own class, -1 or less beyond the other's margin.
@@ -379,146 +424,344 @@ class FBTWSVM(StreamingMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             The values.
         """
-        check_is_fitted(self)
-        known = self.classes_.tolist()
+        model = self._fitted_model()
+        known = model.classes.tolist()
         if near not in known or pushed not in known or near == pushed:
             raise ValueError(f"near and pushed must be two different classes of {known}, got {near!r} and {pushed!r}.")
         a, b = known.index(near), known.index(pushed)
-        return self._decide(X, lambda rows, planes: rows @ planes[a, b])
+        return self._decide(model, X, lambda rows: rows @ model.planes[a, b])
 
-    def _reset(self) -> None:
-        """Forget everything learned."""
-        for name in [name for name in vars(self) if name in _LEARNED or (name.endswith("_") and name[0] != "_")]:
-            delattr(self, name)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
+        """Learn a chunk of rows; a call that fails or is interrupted leaves the model as it was.
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Check what `fit` was given and learn from it."""
-        self._validate_params()
-        if are_chunks(X, y):
-            self._learn_chunks(X, sample_weight)
-            return
-        X, y = self._checked(X, y, first=True)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if self._is_larger(X):
-            self._fit_larger(X, y, weights)
-        else:
-            self._fit_rows(X, y, weights)
-        self._dtype = X.dtype
-        size = X.data.nbytes if sp.issparse(X) else X.nbytes
-        if size <= _MOST_HISTORY:
-            self._history = CheckedRows(X, y, weights, np.full(len(y), None, dtype=object)).take(
-                np.flatnonzero(weights > 0)
-            )
-        else:
-            self._history = (
-                f"This model was fitted on {size / 2**20:.0f} MiB of rows, too many to keep for going on from it (up "
-                f"to {_MOST_HISTORY / 2**20:.0f} MiB are). Give all rows to partial_fit instead, in chunks."
-            )
+        The first `warm_up` rows are collected, and a provisional model answers meanwhile.  Then gamma, the map and its
+        scale are fixed and stay.  After `fit`, the stream goes on from the rows of that call.
 
-    def _checked(self, X: Any, y: Any, *, first: bool, sparse: bool = True) -> tuple[Any, Array]:
-        """Check rows and labels; the first ones say how many columns there are."""
-        accept = "csr" if sparse else False
-        X, y = validate_data(self, X, y, accept_sparse=accept, dtype=[np.float64, np.float32], reset=first)
-        check_classification_targets(y)
-        self._check_domain(X)
-        return X, y
+        Chunks below 1,000 rows are learned row by row: moments and planes follow each row at once, the dual variables
+        of older rows when a class has grown by half, and at the latest after 1,000 rows, or 10 half-lives where old
+        rows fade (see `settle`).
 
-    def _is_larger(self, X: Any) -> bool:
-        """Whether the mapped rows would take too much memory."""
-        if sp.issparse(X) or not isinstance(self.feature_map, str) or self.n_components == "auto":
-            return False
-        return bool(X.shape[0] * (int(self.n_components) + 1) * X.dtype.itemsize > _MOST_MAPPED)
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows, as few as one.
+        y : array-like of shape (n_samples,)
+            Labels; new ones may turn up at any time.
+        classes : array-like, default=None
+            Not needed.  If given, a label that is not among them is an error.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; rows of weight zero are skipped.
+        ids : array-like of shape (n_samples,), default=None
+            A name for each row, by which `unlearn` finds it again even when it is not kept; each costs memory, about a
+            hundred bytes, for as long as its row is part of the model.
 
-    def _learn_chunks(self, chunks: Any, sample_weight: Any) -> None:
-        """Learn from chunks that can be read again."""
+        Returns
+        -------
+        FBTWSVM
+            The model itself.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from fbtwsvm import FBTWSVM
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = FBTWSVM(gamma="scale", random_state=0)
+        >>> for start in range(0, 1200, 100):
+        ...     model = model.partial_fit(X[start : start + 100], y[start : start + 100])
+        >>> bool(model.score(X[1200:], y[1200:]) > 0.9)
+        True
+        """
+        rows, columns = self._check_stream(X, y, sample_weight, ids, classes)
+        parameters = parameters_of(self)
+        model = self._going_on(parameters)
+        if ids is not None and model is not None:
+            model.refuse_known(rows.ids)
         if sample_weight is not None:
-            raise ValueError("sample_weight cannot be given beside chunks: use class_weight, or partial_fit.")
+            rows = rows.take(rows.weights > 0)
+        self._publish(learned(model, rows, parameters), columns)
+        return self
+
+    def settle(self) -> Self:
+        """Bring the dual variables of all kept rows up to date now, rather than at the next due time.
+
+        Returns
+        -------
+        FBTWSVM
+            The model itself.
+        """
+        model = self._fitted_model()
+        self._publish(model.resolved(), {})
+        return self
+
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Unlearned:
+        """Take rows out again, as if they had never been learned.
+
+        Rows are found among the kept ones by id or by their values and leave with their dual variables; every row is
+        subtracted from its class's moments.  The result equals training without them, to solver tolerance, when every
+        row is kept (`accept="all"`, `memory=None`, `forget_after=None`, no decay); otherwise see the report.  Offsets
+        learned with `decision="calibrated"` are not taken back.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            The rows as they were learned.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights; where a row is found by id or among the kept, the weight it was learned with counts.
+        ids : array-like of shape (n_samples,), default=None
+            Their names.
+
+        Returns
+        -------
+        Unlearned
+            How many rows are gone without a trace, and of which something remains and why.
+
+        Raises
+        ------
+        ValueError
+            If a row cannot have been learned; the model is then as it was.
+        """
+        known = self._fitted_model().classes
+        rows, columns = self._check_stream(X, y, sample_weight, ids, None)
+        unknown = np.setdiff1d(rows.y, known)
+        if len(unknown):
+            raise ValueError(f"Nothing was unlearned: the model has no class {unknown[0]!r}.")
+        parameters = parameters_of(self)
+        going_on = self._going_on(parameters)
+        assert going_on is not None  # it is fitted
+        model, result = going_on.unlearn(rows, parameters)
+        self._publish(model, columns)
+        return result
+
+    def merge(self, other: Any) -> Self:
+        """Add what another model has learned from other rows with the same map; the other is left as it is.
+
+        Moments add, kept rows join, and the planes settle.  Both must have left their warm-up.
+
+        Parameters
+        ----------
+        other : FBTWSVM
+            A model with the same parameters and the same map: Fourier features with a number for gamma and the same
+            `random_state`, or one fitted map for both, `feature_map=FrozenEstimator(map)`.  No row may be in both:
+            copies of one model share their first rows, and are refused.
+
+        Returns
+        -------
+        FBTWSVM
+            The model itself, which now knows the rows of both.
+        """
+        self._fitted_model()
+        other._fitted_model()
+        mine, theirs = self._going_on(parameters_of(self)), other._going_on(parameters_of(other))
+        for model in (mine, theirs):
+            if isinstance(model, WarmUpModel):
+                model.merge(None)  # refuses
+        self._publish(mine.merge(theirs), {})  # type: ignore[union-attr]
+        return self
+
+    def inspect(self) -> Inspection:
+        """Look inside, in a few numbers: the stage of the model, rows seen, kept and forgotten, bytes.
+
+        Returns
+        -------
+        Inspection
+            Counts and sizes; `memory_report` has more of a stream.
+        """
+        return self._fitted_model().inspect()
+
+    def memory_report(self) -> MemoryReport:
+        """Look inside: which rows support the model, what it has forgotten, how many bytes it takes.
+
+        Returns
+        -------
+        MemoryReport
+            Print it, or use its parts: kept rows with their ids, memberships and dual variables.
+        """
+        model = self._fitted_model()
+        if not isinstance(model, StreamModel):
+            raise ValueError("memory_report is about a stream that has left its warm-up: call partial_fit first.")
+        return report(model)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> tuple[BatchModel, dict[str, Any]]:
+        """Check rows and fit them."""
+        X, y, columns = self._checked(X, y)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        parameters, rows = parameters_of(self), _named(CheckedRows.unnamed(X, y, weights), ids)
+        size = X.data.nbytes if sp.issparse(X) else X.nbytes
+        if ids is not None and size > _MOST_KEPT:
+            raise ValueError(
+                f"There are too many rows ({size / 2**20:.0f} MiB) to learn at once and still find by id. Learn them "
+                "with partial_fit, in chunks."
+            )
+        model = fit_larger(parameters, X, y, weights) if is_larger(parameters, X) else fit_rows(parameters, rows)
+        if size <= _MOST_KEPT:
+            model = replace(model, rows=rows.take(np.flatnonzero(weights > 0)))
+        return model, columns
+
+    def _fit_chunks(self, chunks: Any, sample_weight: Any, ids: Any) -> tuple[BatchModel, dict[str, Any]]:
+        """Fit chunks that can be read again."""
+        if sample_weight is not None or ids is not None:
+            raise ValueError("sample_weight and ids cannot be given beside chunks: use class_weight, or partial_fit.")
+        probe, parameters = copy(self), parameters_of(self)
         seen: list[int] = []
 
         def check(X: Any, y: Any) -> tuple[Array, Array]:
-            X, y = self._checked(X, y, first=not seen, sparse=False)
+            X, y, _ = probe._checked(X, y, first=not seen, sparse=False, probe=probe)
             seen.append(len(y))
             return X, y
 
         with closing(Spool(chunks_of(chunks), check)) as rows:
             if len(rows) <= _FEW_ROWS:
-                self._fit_rows(rows[:], rows.y, np.ones(len(rows)))
+                model = fit_rows(parameters, CheckedRows.unnamed(rows[:], rows.y))
             else:
-                self._fit_larger(rows, rows.y, None)
-            self._dtype = rows.dtype
-        self._history = (
-            "This model was fitted on chunks, which are not kept for going on from it. Give them all to partial_fit "
-            "instead."
-        )
+                model = fit_larger(parameters, rows, rows.y, None)
+        return model, _columns_of(probe)
 
-    def _fit_larger(self, X: Any, y: Array, weights: Array | None) -> None:
-        """Learn from rows that are mapped tile by tile."""
-        found, seed = prepare_larger(self, X, y, weights)
-        self.classes_, self.gamma_, self._mapping = found.classes, found.gamma, found.mapping
-        result = learn_larger(found.settings, found.mapping, found.rows, found.judged, seed)
-        self.n_components_ = result.machine.solution.planes.shape[2] - 1
-        self._record_planes(result.machine)
-        self.support_ = np.sort(found.rows.index[result.supports]).astype(np.int64)
-        owners = np.searchsorted(found.rows.starts, np.flatnonzero(result.supports), side="right") - 1
-        self.n_support_ = np.bincount(owners, minlength=len(self.classes_))
+    def _checked(
+        self, X: Any, y: Any, *, first: bool = True, sparse: bool = True, dtype: Any = None, probe: Any = None
+    ) -> tuple[Any, Array, dict[str, Any]]:
+        """Check rows and labels; the first ones say how many columns there are.
 
-    def _fit_rows(self, X: Any, y: Array, weights: Array, *, quick: bool = False) -> None:
-        """Learn from checked rows at once; `quick` takes the plain width and the exact kernel."""
-        found = prepare(self, X, y, weights, quick=quick)
-        self.classes_, self.gamma_, self._mapping = found.classes, found.gamma, found.mapping
-        self.n_components_ = found.data.shape[1] - (0 if found.mapping.exact else 1)
-        LOG.info("solving the planes of %d classes on %d features", len(found.classes), self.n_components_)
-        rows, exact = found.rows, found.mapping.exact
-        machine = learn(found.settings, found.data, rows.starts, rows.weights, found.judged, exact=exact)
-        self._record(machine, rows, found.settings)
-
-    def _record(self, machine: Machine, rows: TrainingRows, settings: Settings) -> None:
-        """Keep what prediction needs and what users look at, on the rows as they were given."""
-        solution = machine.solution
-        self._record_planes(machine)
-        self.memberships_ = rows.spread(machine.memberships, shared=False)
-        # A box that the farthest row's membership has closed does not make a support.
-        smallest = 1e-9 * settings.C.min() * rows.given_weights
-        supports = rows.spread(solution.alpha, shared=True).max(axis=1) > smallest
-        self.support_ = np.flatnonzero(supports)
-        sorted_labels = rows.labels[rows.source[self.support_]]
-        self.n_support_ = np.bincount(sorted_labels, minlength=len(self.classes_))
-
-    def _record_planes(self, machine: Machine) -> None:
-        """Keep the planes and the decision rule; warn of planes that are not solved."""
-        solution = machine.solution
-        self._decision = machine.decision
-        self.planes_ = solution.planes.astype(self._mapping.dtype, copy=False)
-        self.duality_gap_ = solution.gaps
-        self.n_iter_ = int(solution.sweeps.max())
-        open_planes = int((solution.gaps > self.tol).sum())
-        if open_planes:
-            warnings.warn(
-                f"{open_planes} of {solution.gaps.size - len(solution.gaps)} planes stopped above tol={self.tol:g} "
-                f"(largest duality gap {solution.gaps.max():.2g}). Raise max_iter (now {self.max_iter}) or tol; "
-                "float32 input cannot go below about 1e-6, rows that are mapped tile by tile not below 1e-4.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-
-    def _rule(self) -> Decision | Committee:
-        check_is_fitted(self)
-        return self._decision
-
-    def _decide(self, X: Any, rule: Callable[[Array, Array], Array]) -> Array:
-        """Map rows tile by tile and apply a rule to each tile."""
-        if not self._is_plain(X):
-            X = validate_data(self, X, accept_sparse="csr", dtype=self._mapping.dtype, reset=False)
+        scikit-learn writes the columns on the estimator that it is given: a copy, so that nothing changes if the call
+        fails.
+        """
+        probe = copy(self) if probe is None else probe
+        accept, kinds = ("csr" if sparse else False), [np.float64, np.float32] if dtype is None else dtype
+        X, y = validate_data(probe, X, y, accept_sparse=accept, dtype=kinds, reset=first)
+        if y.dtype.kind not in "iub":  # integers are labels
+            check_classification_targets(y)
         self._check_domain(X)
-        tiles = range(0, X.shape[0], _PREDICT_TILE)
-        return np.concatenate([rule(self._mapping.rows(X[i : i + _PREDICT_TILE]), self.planes_) for i in tiles])
+        return X, y, _columns_of(probe)
+
+    def _check_stream(
+        self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any
+    ) -> tuple[CheckedRows, dict[str, Any]]:
+        """Check the rows of a call, before anything changes."""
+        model = self._model
+        columns: dict[str, Any] = {}
+        if model is None:
+            self._validate_params()
+            policies_of(parameters_of(self))
+            X, y, columns = self._checked(X, y)
+        elif self._is_plain(model, X) and _are_plain_labels(y, X):
+            self._check_domain(X)
+        else:
+            X, y, columns = self._checked(X, y, first=False, dtype=model.dtype)
+        rows = CheckedRows.unnamed(X, y)
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            rows = replace(rows, weights=weights)
+        rows = _named(rows, ids)
+        if classes is not None and not np.isin(y, classes).all():
+            raise ValueError(f"y holds labels that are not in classes: {np.setdiff1d(y, classes)[:5]}.")
+        if model is not None and (model.classes.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
+            raise ValueError(f"y holds labels of another kind than those learned so far ({model.classes[:3]}...).")
+        return rows, columns
+
+    def _is_plain(self, model: Model, X: Any) -> bool:
+        """Whether scikit-learn's checks, which take longer than a small chunk does, have nothing to do."""
+        plain = isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 0 and not hasattr(self, "feature_names_in_")
+        if not plain or X.dtype != model.dtype or X.shape[1] != self.n_features_in_:
+            return False
+        return bool(np.isfinite(X).all())
 
     def _check_domain(self, X: Any) -> None:
         if isinstance(self.feature_map, str):  # a given transformer has a domain of its own
             check_domain(self.kernel, X)
+
+    def _going_on(self, parameters: Parameters) -> WarmUpModel | StreamModel | None:
+        """Return the model that learns on from here; None before the first row."""
+        model = self._model
+        if isinstance(model, BatchModel):
+            return from_batch(model, parameters)
+        return model
+
+    def _fitted_model(self) -> Model:
+        if self._model is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' first."
+            )
+        return self._model
+
+    def _publish(self, model: Model, columns: dict[str, Any]) -> None:
+        """Replace what was learned, in one step."""
+        if columns and "feature_names_in_" not in columns:
+            self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(columns, _model=model)
+
+    def _decide(self, model: Model, X: Any, rule: Callable[[Array], Array]) -> Array:
+        """Map rows tile by tile and apply a rule to each tile."""
+        if not self._is_plain(model, X):
+            X = validate_data(self, X, accept_sparse="csr", dtype=model.mapping.dtype, reset=False)
+        self._check_domain(X)
+        tiles = range(0, X.shape[0], _PREDICT_TILE)
+        return np.concatenate([rule(model.mapping.rows(X[i : i + _PREDICT_TILE])) for i in tiles])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._model is not None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self.kernel in ("chi2", "intersection")
         return tags
+
+
+_PARAMETERS = tuple(field.name for field in fields(Parameters))
+
+
+def parameters_of(estimator: FBTWSVM) -> Parameters:
+    """Return the parameters of an estimator as one record."""
+    return Parameters(*(getattr(estimator, name) for name in _PARAMETERS))
+
+
+def model_of(estimator: FBTWSVM) -> Model:
+    """Return what a fitted estimator has learned, for those that write, export or inspect it."""
+    return estimator._fitted_model()
+
+
+def with_model(estimator: FBTWSVM, model: Model, columns: dict[str, Any]) -> FBTWSVM:
+    """Give an estimator what it knows: a model from a file, or from a search."""
+    estimator._publish(model, columns)
+    return estimator
+
+
+def learned(
+    model: WarmUpModel | StreamModel | None, rows: CheckedRows, parameters: Parameters
+) -> WarmUpModel | StreamModel:
+    """Return the model that knows checked rows too; None is a model that knows nothing."""
+    return WarmUpModel.begin(rows, parameters) if model is None else model.learn(rows, parameters)
+
+
+def from_batch(model: BatchModel, parameters: Parameters) -> StreamModel:
+    """Return the stream that goes on from a fit."""
+    policies_of(parameters)
+    if model.rows is None:
+        raise ValueError(
+            "This model was fitted on chunks, or on too many rows to keep them, so it cannot go on learning. Give all "
+            "rows to partial_fit instead, in chunks."
+        )
+    mapping = None if model.mapping.exact else model.mapping
+    return StreamModel.start(model.rows, parameters, mapping, model.gamma)
+
+
+def _named(rows: CheckedRows, ids: Any) -> CheckedRows:
+    """Give rows their ids, if there are any."""
+    if ids is None:
+        return rows
+    names = np.empty(len(rows), dtype=object)
+    names[:] = list(ids)
+    if len(set(names)) < len(names) or any(name is None for name in names):
+        raise ValueError("ids must be given for every row and all be different.")
+    return replace(rows, ids=names)
+
+
+def _columns_of(estimator: FBTWSVM) -> dict[str, Any]:
+    """Return what scikit-learn's checks have written on an estimator."""
+    return {name: vars(estimator)[name] for name in _COLUMNS if name in vars(estimator)}
+
+
+def _are_plain_labels(y: Any, X: Array) -> bool:
+    """Whether labels are integers, one for each row."""
+    return isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iub" and len(y) == len(X)

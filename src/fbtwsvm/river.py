@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,10 @@ import pandas as pd
 from river import base
 
 from ._arrays import Array
-from .classifier import FBTWSVM
+from .classifier import FBTWSVM, model_of, parameters_of, with_model
 from .model.rows import CheckedRows
+from .online.model import StreamModel
+from .online.warm_up import WarmUpModel
 
 
 class RiverFBTWSVM(base.MiniBatchClassifier):
@@ -157,7 +158,17 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
     @property
     def _open(self) -> bool:
         """Whether columns can still be added."""
-        return self.model_._learner is None
+        return not self.columns or isinstance(model_of(self.model_), WarmUpModel)
+
+    def _warm_up(self) -> WarmUpModel:
+        model = model_of(self.model_)
+        assert isinstance(model, WarmUpModel)
+        return model
+
+    def _stream(self) -> StreamModel:
+        model = model_of(self.model_)
+        assert isinstance(model, StreamModel)
+        return model
 
     def _row(self, x: dict[Any, Any]) -> Array:
         return np.array([[x.get(name, 0.0) for name in self.columns]], dtype=np.float64)
@@ -171,7 +182,7 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         columns = sorted(self.known.union(names), key=repr)  # the same whatever the order of the dictionary
         fresh = type(self.model_)(**self.model_.get_params(deep=False))
         if self.columns:
-            waiting = self.model_._waiting.rows
+            waiting = self._warm_up().rows
             wider = np.zeros((len(waiting.y), len(columns)))
             wider[:, [columns.index(name) for name in self.columns]] = waiting.X
             fresh.partial_fit(wider, waiting.y)
@@ -191,15 +202,15 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
                 raise ValueError("A row holds NaN or infinity: impute missing values first (river's StatImputer does).")
             if (self.model_.classes_.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
                 raise ValueError(f"The label {y[0]!r} is of another kind than those learned so far.")
-            fresh = copy(self.model_)
-            fresh._learn_stream(CheckedRows(values, y, np.ones(len(y)), np.full(len(y), None, dtype=object)))
-            self.model_ = fresh
+            with_model(
+                self.model_, self._stream().learn(CheckedRows.unnamed(values, y), parameters_of(self.model_)), {}
+            )
         except BaseException:
             self.model_, self.columns, self.known = before
             raise
 
     def _answer(self, rows: Array, what: str) -> Array:
         """Map rows and ask the decision rule."""
-        model = self.model_
-        answers: Array = getattr(model._decision, what)(model._mapping.rows(rows), model.planes_)
+        model = model_of(self.model_)
+        answers: Array = getattr(model.rule, what)(model.mapping.rows(rows))
         return answers

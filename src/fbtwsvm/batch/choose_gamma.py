@@ -19,6 +19,7 @@ from .._arrays import Array
 from .._log import LOG
 from ..features.kernels import Kernel, similarity
 from ..model import _pair_loops
+from ..model.decision import PairRule
 from ..model.rows import SMALL, TrainingRows, calibration_rows
 from ..model.settings import Settings
 from .machine import learn
@@ -124,7 +125,7 @@ def _held_out(rows: TrainingRows, seed: int) -> Judge:
             sampled = calibration_rows(starts, np.zeros(len(weights), dtype=bool), seed)
             machine = learn(settings, kernel(X, X), starts, weights, sampled, exact=True)
             seen = np.column_stack([kernel(X_judged, X), np.ones(len(labels))])
-            margins = machine.decision.margins_over(seen, machine.solution.planes, labels)
+            margins = PairRule(machine.decision, machine.solution.planes).margins_over(seen, labels)
             losses.append(_tempered_loss(margins, judged_weights))
         return float(np.mean(losses))
 

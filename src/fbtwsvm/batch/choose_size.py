@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arrays import Array
 from ..features.kernels import Kernel
+from ..model.decision import PairRule
 from ..model.mapping import Mapping
 from ..model.rows import TrainingRows
 from ..model.settings import Settings
@@ -58,7 +59,8 @@ def _right(
     mapping, data = Mapping.fit(transformer, sample, y, kernel, settings.n_jobs)
     nobody = np.zeros(sample.n, dtype=bool)
     machine = learn(settings, data, sample.starts, sample.weights, nobody, exact=False)
-    winners = machine.decision.winners(mapping.rows(X, threads=(settings.n_jobs,)), machine.solution.planes)
+    rule = PairRule(machine.decision, machine.solution.planes)
+    winners = rule.winners(mapping.rows(X, threads=(settings.n_jobs,)))
     return np.asarray(winners == labels)
 
 

@@ -120,7 +120,7 @@ def decision_of(
         settings.multiclass,
     )
     if settings.decision == "distance":
-        decision.use_distances(norms(solution.planes[..., :-1], kernel))
+        decision = decision.with_distances(norms(solution.planes[..., :-1], kernel))
     return decision
 
 

@@ -8,18 +8,17 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from .._arrays import Array
 from .._log import LOG
 from ..features.exact import ExactKernel
 from ..features.fourier import FourierFeatures
-from ..features.kernels import USES_GAMMA, gamma_scale
+from ..features.kernels import gamma_scale
 from ..features.nystroem import NystroemFeatures
 from ..model.choose_map import auto_components, choose_map, most_components
 from ..model.mapping import Mapping
-from ..model.rows import TrainingRows, arrange, calibration_rows, class_factors, per_class, present_classes
-from ..model.settings import Settings
+from ..model.rows import TrainingRows, arrange, calibration_rows, class_factors, present_classes
+from ..model.settings import Parameters, Settings
 from .choose_gamma import search_gamma
 from .choose_size import grow
 
@@ -40,36 +39,15 @@ class Prepared:
     judged: Array
 
 
-def settings_of(model: Any, n_classes: int) -> Settings:
-    """Return what the engine needs to know of a classifier's parameters."""
-    return Settings(
-        C=per_class("C", model.C, n_classes) if n_classes > 1 else np.ones(n_classes),
-        reg=per_class("reg", model.reg, n_classes) if n_classes > 1 else np.ones(n_classes),
-        mu=model.mu,
-        membership=model.membership,
-        decision=model.decision,
-        multiclass=model.multiclass,
-        tol=model.tol,
-        max_iter=model.max_iter,
-        n_jobs=model.n_jobs,
-    )
-
-
-def seed_of(model: Any) -> int:
-    """Return the seed of everything that is chosen at random in a fit."""
-    return int(check_random_state(model.random_state).randint(2**31 - 1))
-
-
-def ordered(model: Any, X: Any, y: Array, weights: Array, *, quick: bool = False) -> tuple[Array, TrainingRows]:
+def ordered(parameters: Parameters, X: Any, y: Array, weights: Array) -> tuple[Array, TrainingRows]:
     """Return the classes, and the rows in the order of the engine with class weights applied."""
     classes, labels = present_classes(y, weights)
-    if not quick or model.class_weight == "balanced":
-        weights = weights * class_factors(model.class_weight, classes, labels, weights)
+    weights = weights * class_factors(parameters.class_weight, classes, labels, weights)
     return classes, arrange(X, labels, weights, len(classes))
 
 
 def prepare(
-    model: Any,
+    parameters: Parameters,
     X: Any,
     y: Array,
     weights: Array,
@@ -83,22 +61,22 @@ def prepare(
     Unless it `grows`, a map of as many features as seem right is as large as rows of that number usually want.
     `known` may have rows mapped already: given the fitted map, it returns X mapped, or None.
     """
-    classes, rows = ordered(model, X, y, weights, quick=quick)
-    seed, settings = seed_of(model), settings_of(model, len(classes))
-    feature_map, n_components = (model.feature_map, model.n_components) if not quick else ("auto", "auto")
+    classes, rows = ordered(parameters, X, y, weights)
+    seed, settings = parameters.seed(), parameters.settings(len(classes))
+    feature_map, n_components = (parameters.feature_map, parameters.n_components) if not quick else ("auto", "auto")
     # Once before the ladder, so that a map that cannot be is refused before any time is spent.
-    choose_map(model.kernel, feature_map, n_components, None, rows, seed)
-    gamma = choose_gamma(model, rows, settings, seed, quick=quick)
+    choose_map(parameters.kernel, feature_map, n_components, None, rows, seed)
+    gamma = choose_gamma(parameters, rows, settings, seed, quick=quick)
     if n_components == "auto" and grows and not quick:
-        n_components = _grown(model, rows, settings, gamma, seed)
-    transformer = choose_map(model.kernel, feature_map, n_components, gamma, rows, seed)
+        n_components = _grown(parameters, rows, settings, gamma, seed)
+    transformer = choose_map(parameters.kernel, feature_map, n_components, gamma, rows, seed)
     LOG.info("mapping %d %srows", rows.n, "distinct " if rows.small else "")
-    mapping, data = Mapping.fit(transformer, rows, y, model.kernel, model.n_jobs, known)
+    mapping, data = Mapping.fit(transformer, rows, y, parameters.kernel, parameters.n_jobs, known)
     judged = calibration_rows(rows.starts, mapping.landmarks(rows), seed, rows.n if rows.small else _MOST_JUDGED)
     return Prepared(classes, settings, gamma, rows, mapping, data, judged)
 
 
-def prepare_larger(model: Any, X: Any, y: Array, weights: Array | None) -> tuple[Prepared, int]:
+def prepare_larger(parameters: Parameters, X: Any, y: Array, weights: Array | None) -> tuple[Prepared, int]:
     """Prepare rows that are not to be mapped all at once; `data` stays empty.  Returns the seed too.
 
     The map is fitted on a sample of the rows.  Weights of None are all one; what is held of each row is kept small.
@@ -110,20 +88,24 @@ def prepare_larger(model: Any, X: Any, y: Array, weights: Array | None) -> tuple
         part = slice(first, first + _MAP_SAMPLE)
         labels[part] = np.minimum(np.searchsorted(classes, y[part]), len(classes) - 1)
     order = np.argsort(labels, kind="stable").astype(np.int32 if len(y) < 2**31 else np.int64)
-    if weights is None and model.class_weight is None:
+    if weights is None and parameters.class_weight is None:
         weights = sorted_weights = np.broadcast_to(1.0, len(y))
     else:
         weights = np.ones(len(y)) if weights is None else weights
         order = order[weights[order] > 0]
-        weights = weights * class_factors(model.class_weight, classes, labels, weights)
+        weights = weights * class_factors(parameters.class_weight, classes, labels, weights)
         sorted_weights = weights[order]
     starts = np.searchsorted(labels[order], np.arange(len(classes) + 1))
     rows = TrainingRows(X, order, sorted_weights, starts, np.empty(0, dtype=np.int64), weights, small=False)
-    seed, settings = seed_of(model), settings_of(model, len(classes))
-    choose_map(model.kernel, model.feature_map, model.n_components, None, rows, seed)
-    gamma = choose_gamma(model, rows, settings, seed)
-    n_components = _grown(model, rows, settings, gamma, seed) if model.n_components == "auto" else model.n_components
-    transformer = choose_map(model.kernel, model.feature_map, n_components, gamma, rows, seed)
+    seed, settings = parameters.seed(), parameters.settings(len(classes))
+    choose_map(parameters.kernel, parameters.feature_map, parameters.n_components, None, rows, seed)
+    gamma = choose_gamma(parameters, rows, settings, seed)
+    n_components = (
+        _grown(parameters, rows, settings, gamma, seed)
+        if parameters.n_components == "auto"
+        else parameters.n_components
+    )
+    transformer = choose_map(parameters.kernel, parameters.feature_map, n_components, gamma, rows, seed)
     if isinstance(transformer, ExactKernel):
         raise ValueError("feature_map='exact' needs all rows in memory: give them as one array, or use 'nystroem'.")
     features = getattr(transformer, "n_components", None)
@@ -131,39 +113,41 @@ def prepare_larger(model: Any, X: Any, y: Array, weights: Array | None) -> tuple
     some = np.sort(np.random.default_rng(seed).choice(len(order), count, replace=False))
     some = np.sort(order[some])
     sample = arrange(X[some], labels[some], weights[some], len(classes), merge=False)
-    mapping, _ = Mapping.fit(transformer, sample, y[some], model.kernel, model.n_jobs)
+    mapping, _ = Mapping.fit(transformer, sample, y[some], parameters.kernel, parameters.n_jobs)
     marked = np.isin(order, some[mapping.landmark_places(sample)])
     judged = calibration_rows(starts, marked, seed, _MOST_JUDGED)
     return Prepared(classes, settings, gamma, rows, mapping, np.empty((0, 0)), judged), seed
 
 
-def _grown(model: Any, rows: TrainingRows, settings: Settings, gamma: float | None, seed: int) -> int | str:
+def _grown(parameters: Parameters, rows: TrainingRows, settings: Settings, gamma: float | None, seed: int) -> int | str:
     """Let a random map of a large set of rows grow as long as it pays; every other map stays as it is ("auto")."""
 
     def make(count: int | str) -> Any:
-        return choose_map(model.kernel, model.feature_map, count, gamma, rows, seed)
+        return choose_map(parameters.kernel, parameters.feature_map, count, gamma, rows, seed)
 
     if rows.small or not isinstance(make("auto"), FourierFeatures | NystroemFeatures):
         return "auto"
     usual = auto_components(rows.n, rows.n_classes)
     largest = most_components(rows.n, rows.n_classes)
-    chosen = grow(rows, settings, make, model.kernel, (usual, largest), seed)
+    chosen = grow(rows, settings, make, parameters.kernel, (usual, largest), seed)
     LOG.info("features: %d (between %d and %d)", chosen, usual, largest)
     return chosen
 
 
-def choose_gamma(model: Any, rows: TrainingRows, settings: Settings, seed: int, *, quick: bool = False) -> float | None:
+def choose_gamma(
+    parameters: Parameters, rows: TrainingRows, settings: Settings, seed: int, *, quick: bool = False
+) -> float | None:
     """Resolve gamma: given, from the variance, or by the ladder; None where the kernel has none."""
-    if model.kernel not in USES_GAMMA or not isinstance(model.feature_map, str):
+    if not parameters.uses_gamma:
         return None
-    if not isinstance(model.gamma, str):
-        return float(model.gamma)
+    if not isinstance(parameters.gamma, str):
+        return float(parameters.gamma)
     if rows.small:  # in canonical order, so that rounding is the same however the rows came
-        scale = gamma_scale(rows.X[rows.index], model.kernel, rows.weights)
+        scale = gamma_scale(rows.X[rows.index], parameters.kernel, rows.weights)
     else:
-        scale = gamma_scale(rows.X, model.kernel, rows.given_weights)
-    if quick or model.gamma == "scale":
+        scale = gamma_scale(rows.X, parameters.kernel, rows.given_weights)
+    if quick or parameters.gamma == "scale":
         return scale
-    chosen = search_gamma(rows, model.kernel, scale, settings, seed)
+    chosen = search_gamma(rows, str(parameters.kernel), scale, settings, seed)
     LOG.info("gamma: %.6g (%.4g times scale)", chosen, chosen / scale)
     return chosen

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ..classifier import FBTWSVM
+from ..classifier import FBTWSVM, model_of
 from ..data.columns import Choices, Column, Columns
 from ..data.sources import DataError
 from ..data.sources.base import numbered_names
@@ -22,7 +21,7 @@ def read_model(path: Path, target: str | None = None) -> TableModel:
     if isinstance(model, FBTWSVM):
         if not hasattr(model, "classes_"):
             raise DataError(f"{path} holds a classifier that has not learned anything yet.")
-        model = TableModel(_plain_columns(model, target or "y"), model, _rows_learned(model))
+        model = TableModel(_plain_columns(model, target or "y"), model, model.inspect().seen)
     return model  # type: ignore[no-any-return]
 
 
@@ -49,14 +48,7 @@ def _plain_columns(model: FBTWSVM, target: str) -> Columns:
     count = model.n_features_in_
     names = list(getattr(model, "feature_names_in_", numbered_names(count)))
     labels = {"i": "whole", "u": "whole", "f": "number", "b": "truth"}.get(model.classes_.dtype.kind, "text")
-    choices = Choices(target=target, scale="none", precision=str(np.dtype(model._dtype)))
+    choices = Choices(target=target, scale="none", precision=str(np.dtype(model_of(model).dtype)))
     zero, one = np.zeros(count), np.ones(count)
     columns = [Column(name, None, 0.0) for name in names]
     return Columns(choices, columns, labels, zero, one, zero, one, recent=np.zeros((2, count)))
-
-
-def _rows_learned(model: FBTWSVM) -> int:
-    if model._learner is not None:
-        return int(model._learner.clock)
-    rows: Any = model._waiting.rows if model._waiting is not None else model._history
-    return 0 if rows is None or isinstance(rows, str) else len(rows.y)

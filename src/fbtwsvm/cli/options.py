@@ -14,12 +14,13 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from ..classifier import FBTWSVM
+from ..classifier import FBTWSVM, parameters_of
 from ..data.columns import ENCODINGS, IMPUTATIONS, SCALES, Choices, Columns
 from ..data.sources import FORMATS, Source, open_source
 from ..features.kernels import KERNELS
 from ..model.rows import per_class
 from ..online.drift import HoeffdingDrift
+from ..online.policy import policies_of
 
 Verb = Callable[..., None]
 _PARAMETERS, _COLUMNS, _SOURCE = "Parameters of the classifier", "Columns", "Source"
@@ -161,7 +162,7 @@ class Recipe:
         try:
             model = FBTWSVM(**values)
             model._validate_params()
-            model._policies()
+            policies_of(parameters_of(model))
             for name in ("C", "reg"):
                 per_class(name, getattr(model, name), 2)
         except (ValueError, TypeError) as error:

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import typer
 
-from .._arrays import array_bytes
 from ..data.sources import DataError
 from ..data.table_model import TableModel
 from ..evaluate.score import Score
@@ -203,9 +202,10 @@ def describe(model: TableModel) -> dict[str, Any]:
     """Return what is known of a model, as plain values."""
     estimator, choices, run = model.estimator, model.columns.choices, model.run
     stage, keeps = "learned at once", None
-    if estimator._waiting is not None:
-        stage = f"warming up, {len(estimator._waiting.rows.y)} of {estimator._warm_up_rows()} rows"
-    elif estimator._learner is not None:
+    inside = estimator.inspect()
+    if inside.stage == "warm_up":
+        stage = f"warming up, {inside.seen} of {inside.warm_up} rows"
+    elif inside.stage == "stream":
         stage = "on a stream"
         report = estimator.memory_report()
         waiting = int(report.rows["second_look"].sum())
@@ -228,7 +228,7 @@ def describe(model: TableModel) -> dict[str, Any]:
         "knows": {"rows": model.rows, "classes": estimator.classes_.tolist()},
         "map": {"features": estimator.n_components_, "gamma": estimator.gamma_},
         "keeps": keeps,
-        "bytes": array_bytes(estimator),
+        "bytes": inside.bytes,
         "stream": stream,
         "moved": model.columns.moved(),
         "unseen_categories": model.columns.unseen,

@@ -13,9 +13,11 @@ import pyarrow as pa
 import typer
 
 from .._threads import few_threads
+from ..classifier import parameters_of
 from ..data.sources import DataError, Source, in_chunks
 from ..data.table_model import Run, TableModel
 from ..evaluate.prequential import Prequential
+from ..online.warm_up import warm_up_rows
 from .models import check_writable, read_model, write_model
 from .options import READING, RECIPE, Json, Recipe, SourceOptions, with_options
 from .output import Tell, print_facts, print_json, progress, say
@@ -177,7 +179,7 @@ class Follower:
         """Yield chunks by count, the first of a new model as large as its warm-up."""
         run = self.model.run if self.model is not None else None
         tables = self.source.tables_after(run.place) if run is not None and run.place else self.source.tables()
-        first = self.recipe.estimator()._warm_up_rows() if self.model is None else None
+        first = warm_up_rows(parameters_of(self.recipe.estimator())) if self.model is None else None
         chunks = in_chunks(tables, self.chunk, first)
         while True:
             start = perf_counter()

@@ -11,9 +11,11 @@ import pyarrow as pa
 import typer
 from sklearn.frozen import FrozenEstimator
 
+from ..classifier import model_of, parameters_of
 from ..data.sources import DataError, Source, in_chunks, joined
 from ..data.table_model import TableModel
 from ..online.unlearn import REASONS
+from ..online.warm_up import warm_up_rows
 from .models import check_writable, read_model, write_model
 from .options import READING, RECIPE, Json, Recipe, SourceOptions, with_options
 from .output import Tell, print_facts, print_json, progress, say
@@ -41,7 +43,7 @@ def train(
     if like is not None and (recipe.parameters or recipe.columns):
         raise typer.BadParameter("--like takes columns and parameters from the other model: leave those options out")
     pattern = None if like is None else read_model(like)
-    if pattern is not None and pattern.estimator._mapping.exact:
+    if pattern is not None and model_of(pattern.estimator).mapping.exact:
         raise DataError(f"{like} was learned at once, with a map that only its own rows have: train it with --chunk.")
     choices = recipe.choices() if pattern is None else pattern.columns.choices
     rows = reading.open(source, None if pattern is None else pattern.columns)
@@ -127,7 +129,7 @@ def _open(reading: SourceOptions, source: str, model: TableModel) -> Source:
 
 def _train_in_chunks(source: Source, chunk: int, recipe: Recipe, tell: Tell) -> TableModel:
     estimator = recipe.estimator()
-    tables = in_chunks(source.tables(), chunk, first=estimator._warm_up_rows())
+    tables = in_chunks(source.tables(), chunk, first=warm_up_rows(parameters_of(estimator)))
     first = next(tables, None)
     if first is None:
         raise DataError(f"{source.name} has no rows.")
@@ -162,8 +164,9 @@ def _like(pattern: TableModel) -> TableModel:
     columns, estimator = deepcopy(pattern.columns), pattern.estimator
     columns.recent[:], columns.weight, columns.unseen = 0.0, 0.0, 0
     twin = type(estimator)(**estimator.get_params(deep=False))
-    if estimator._mapping.transformer is not None:
-        twin.set_params(feature_map=FrozenEstimator(estimator._mapping.transformer))
+    transformer = model_of(estimator).mapping.transformer
+    if transformer is not None:
+        twin.set_params(feature_map=FrozenEstimator(transformer))
     return TableModel(columns, twin)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from .._arrays import Array
-from ..classifier import FBTWSVM
+from ..classifier import FBTWSVM, model_of
 from ..evaluate.prequential import Prequential
 from ..online.unlearn import Unlearned
 from .columns import Choices, Columns
@@ -66,9 +65,7 @@ class TableModel:
         table = as_table(table)
         model = cls(Columns.of(table, choices), estimator)
         X, y, options = model.encode(table, 0)
-        estimator.fit(X, y)
-        if options:
-            _name_rows(estimator, options["ids"])
+        estimator.fit(X, y, **options)
         model.rows = table.num_rows
         return model
 
@@ -76,12 +73,6 @@ class TableModel:
     def begin(cls, table: Any, choices: Choices, estimator: FBTWSVM) -> TableModel:
         """Find the columns from the first rows of a stream; nothing is learned yet."""
         return cls(Columns.of(as_table(table), choices), estimator)
-
-    def learn(self, table: Any) -> None:
-        """Learn more rows."""
-        X, y, options = self.encode(table)
-        self.estimator.partial_fit(X, y, **options)
-        self.learned(X)
 
     def encode(self, table: Any, first_row: int | None = None) -> tuple[Array, Array, dict[str, Any]]:
         """Return rows, labels, and what else `partial_fit` and `unlearn` are told."""
@@ -112,7 +103,7 @@ class TableModel:
                 "The models scale and fill columns by other numbers, from their own first rows. Train the second with "
                 "--like FIRST.fbt, which takes columns, scale and map from the first."
             )
-        if not self.estimator._mapping.same_as(other.estimator._mapping):
+        if not model_of(self.estimator).mapping.same_as(model_of(other.estimator).mapping):
             raise DataError(
                 "The models map their rows otherwise. Train the second with --like FIRST.fbt; where landmarks have "
                 "moved on since, that is not enough: use --feature-map fourier."
@@ -128,20 +119,6 @@ class TableModel:
     def predict_proba(self, table: Any, first_row: int = 0) -> Array:
         """Return class probabilities of rows."""
         return self.estimator.predict_proba(self.columns.rows(as_table(table), first_row))
-
-
-def _name_rows(estimator: FBTWSVM, ids: list[Any]) -> None:
-    """Give the rows that a fit keeps to go on from their ids, so that they can be unlearned by them."""
-    history = estimator._history
-    if isinstance(history, str):
-        raise DataError(
-            "There are too many rows to learn at once and still find by id. Learn in chunks (--chunk 1000)."
-        )
-    names = np.empty(len(ids), dtype=object)
-    names[:] = ids
-    if len(set(ids)) < len(ids) or None in ids:
-        raise DataError("The ids of rows must all be there and all be different.")
-    estimator._history = replace(history, ids=names)
 
 
 def as_table(rows: Any) -> pa.Table:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import array_bytes
+from ..model.inspection import Inspection
 from ..online.drift import HoeffdingDrift
 from .score import Score
 
@@ -153,17 +154,21 @@ class Prequential:
         self.rows += len(y)
 
     def _look(self) -> Snapshot:
-        learner = getattr(self.model, "_learner", None)
+        seen = (
+            self.model.inspect()
+            if hasattr(self.model, "inspect")
+            else Inspection("", 0, 0, bytes=array_bytes(self.model))
+        )
         snapshot = Snapshot(
             self.rows,
             *self.score.all(),
             *self.score.window(),
             rows_per_second=self.rows / max(self.seconds, 1e-9),
-            kept=0 if learner is None else len(learner.leader.kept) + learner.leader.waiting,
-            bytes=array_bytes(self.model),
-            drifts=0 if learner is None else len(learner.drifts),
+            kept=seen.kept if seen.stage == "stream" else 0,
+            bytes=seen.bytes,
+            drifts=seen.drifts,
             window_repeated=self.score.window_repeated(),
-            forgotten=0 if learner is None else int(learner.leader.gone.counts.sum()),
+            forgotten=seen.forgotten,
             seconds=self.seconds,
             window_classes=self.score.window_classes(),
         )

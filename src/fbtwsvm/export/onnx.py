@@ -19,14 +19,14 @@ import numpy as np
 
 from .._arrays import Array
 from .._files import replacing
-from ..classifier import FBTWSVM
+from ..classifier import FBTWSVM, model_of
 from ..data.sources.base import numbered_names
 from ..data.table_model import TableModel
 from ..features.exact import ExactKernel
 from ..features.fourier import FourierFeatures
 from ..features.nystroem import NystroemFeatures
 from ..model._pair_loops import FLOOR, LEAST_CHANCE
-from ..online.model import Committee
+from ..online.committee import CommitteeRule
 
 _OPSET, _IR = 17, 8  # old enough for every runtime of the last years
 
@@ -91,7 +91,7 @@ def _model(model: FBTWSVM | TableModel) -> Any:
     from onnx import TensorProto, helper
 
     estimator = model.estimator if isinstance(model, TableModel) else model
-    dtype = estimator._mapping.dtype
+    dtype = model_of(estimator).mapping.dtype
     graph, real = _Graph(dtype), TensorProto.DOUBLE if dtype == np.float64 else TensorProto.FLOAT
     rows, given = "X", real
     if isinstance(model, TableModel):  # scaled in double, as the model does: raw columns may be large
@@ -142,7 +142,7 @@ class _Planes:
     """The feature map in the graph, and the values of planes on it."""
 
     def __init__(self, graph: _Graph, estimator: FBTWSVM, rows: str) -> None:
-        self.graph, self.mapping = graph, estimator._mapping
+        self.graph, self.mapping = graph, model_of(estimator).mapping
         transformer = self.mapping.transformer
         self.after: Array | None = None  # a matrix that still has to be multiplied with
         if transformer is None:
@@ -201,20 +201,21 @@ class _Planes:
 
 def _decide(graph: _Graph, estimator: FBTWSVM, planes: _Planes) -> tuple[str, str]:
     """Add the decision; returns the names of winners (class indices) and scores."""
-    rule, n_classes = estimator._decision, len(estimator.classes_)
+    rule, n_classes = model_of(estimator).rule, len(estimator.classes_)
     if n_classes == 1:
         none = planes.values(estimator.planes_[0])
         zero = graph.add("Mul", none, graph.constant(0.0))
         return graph.add("ArgMax", zero, axis=1, keepdims=0), zero
-    if isinstance(rule, Committee):
+    if isinstance(rule, CommitteeRule):
         return _committee(graph, rule, planes, n_classes)
-    margins = _margins(graph, planes, estimator.planes_, rule.offsets, rule.slopes)
+    decision = rule.decision
+    margins = _margins(graph, planes, rule.planes, decision.offsets, decision.slopes)
     if n_classes == 2:
         margin = graph.add("Squeeze", margins, graph.whole([1]))
         second = graph.add("Greater", margin, graph.constant(0.0))
         return graph.add("Cast", second, to=7), margin
     votes = _votes(graph, margins, n_classes)
-    if rule.multiclass == "vote":
+    if decision.multiclass == "vote":
         return graph.add("ArgMax", votes, axis=1, keepdims=0), votes
     winners = _walk(graph, margins, n_classes)
     return winners, _winner_first(graph, votes, winners, n_classes)
@@ -272,16 +273,16 @@ def _winner_first(graph: _Graph, votes: str, winners: str, n_classes: int) -> st
     return graph.add("ScatterElements", lowered, won, best, axis=1)
 
 
-def _committee(graph: _Graph, rule: Committee, planes: _Planes, n_classes: int) -> tuple[str, str]:
+def _committee(graph: _Graph, rule: CommitteeRule, planes: _Planes, n_classes: int) -> tuple[str, str]:
     """Add log-chances of every trusted machine, weighted by trust."""
-    learner, total = rule.learner, None
-    for trust, member in zip(learner.trust, learner.members, strict=True):
+    total = None
+    for trust, weights in zip(rule.trust, rule.planes, strict=True):
         if trust > 0:
-            chances = _log_chances(graph, planes, member.planes, learner.decision, n_classes)
+            chances = _log_chances(graph, planes, weights, rule.decision, n_classes)
             part = graph.add("Mul", chances, graph.constant(trust))
             total = part if total is None else graph.add("Add", total, part)
     if total is None:  # nobody is trusted: then all classes are equal
-        none = planes.values(learner.members[0].planes[:, 0])
+        none = planes.values(rule.planes[0][:, 0])
         total = graph.add("Mul", none, graph.constant(0.0))
     winners = graph.add("ArgMax", total, axis=1, keepdims=0)
     if n_classes > 2:

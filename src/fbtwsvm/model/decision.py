@@ -1,12 +1,15 @@
-"""The learner: memberships, the choice of form, planes and the decision rule in one step.
+"""From plane values to an answer: the pair rule, the decision DAG or the vote, probabilities.
 
-Training rows come sorted by class, either mapped, with the bias column, or as the kernel matrix, without it.
+A pair (a, b) decides for a when  log|h.u_ab| - log|h.u_ba| <= t_ab.  The three rules are one family:
+t = 0 compares plain values, t = log||w_ab|| - log||w_ba|| the distances of the paper, and a learned t
+comes, with a slope for probabilities, from a logistic fit on the values that each row would get from
+planes trained without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -27,7 +30,7 @@ def norms(weights: Array, kernel: Array | None = None) -> Array:
     return np.asarray(np.sqrt(np.maximum(np.einsum("abi,abi->ab", weights @ kernel, weights), 0.0)))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Decision:
     """The rule of every pair a < b, in upper triangles.
 
@@ -68,75 +71,97 @@ class Decision:
         slopes = np.triu(np.full((n_classes, n_classes), _START_SLOPE), 1) + np.tril(np.ones((n_classes, n_classes)))
         return cls(zero, zero, slopes, multiclass, calibrated=rule == "calibrated")
 
-    def use_distances(self, norms: Array) -> None:
-        """Decide by distances |h.u| / ||w||, the paper's rule."""
+    def with_distances(self, norms: Array) -> Decision:
+        """Return the rule that decides by distances |h.u| / ||w||, the paper's rule."""
         # A plane with w = 0 has distance 0: its value, which is floored, is not divided by anything.
         log_norms = np.where(norms > 0, np.log(np.maximum(norms, _pair_loops.FLOOR)), 0.0)
-        self.offsets = np.triu(log_norms - log_norms.T)
-        self._check()
+        decision = replace(self, offsets=np.triu(log_norms - log_norms.T))
+        decision._check()
+        return decision
 
     def _check(self) -> None:
         if not (np.isfinite(self.offsets).all() and np.isfinite(self.slopes).all()):
             raise ValueError("The planes are not finite. Scale the columns of X, or raise reg.")
 
-    def winners(self, rows: Array, planes: Array) -> Array:
-        """Index of the class that wins each row."""
-        if self.multiclass == "dag" and len(planes) >= _MANY_CLASSES:
-            winners: Array = _pair_loops.walk_planes(rows, planes, self.offsets, self.slopes)
-            return winners
-        parts = [
-            _pair_loops.walk_margins(margins)
-            if self.multiclass == "dag"
-            else _pair_loops.vote_scores(margins).argmax(axis=1)
-            for margins in self._tiles(rows, planes, self.offsets)
-        ]
-        return np.concatenate(parts)
 
-    def scores(self, rows: Array, planes: Array) -> Array:
+@dataclass(frozen=True)
+class PairRule:
+    """A decision rule with the planes that it compares."""
+
+    decision: Decision
+    planes: Array
+
+    def winners(self, rows: Array) -> Array:
+        """Index of the class that wins each row."""
+        decision = self.decision
+        if decision.multiclass == "dag" and len(self.planes) >= _MANY_CLASSES:
+            winners: Array = _pair_loops.walk_planes(rows, self.planes, decision.offsets, decision.slopes)
+            return winners
+        return np.concatenate([self._winners(margins) for margins in self._tiles(rows, decision.offsets)])
+
+    def scores(self, rows: Array) -> Array:
         """Scores (n, K) whose argmax is the winner: pairs won, and by how much.
 
         The DAG's winner wins every pair it plays but not always most pairs; in such a cycle it changes
         scores with the class that has won most.
         """
-        scores = np.concatenate([_pair_loops.vote_scores(m) for m in self._tiles(rows, planes, self.offsets)])
-        return _put_first(scores, self.winners(rows, planes))
+        return self._with_winner_first(rows, self.decision.offsets, _pair_loops.vote_scores)
 
-    def margins(self, rows: Array, planes: Array) -> Array:
+    def margins(self, rows: Array) -> Array:
         """Margin of the first pair, for two classes: positive means the second class."""
-        return np.concatenate([m[:, 0, 1] for m in self._tiles(rows, planes, self.offsets)])
+        return np.concatenate([margins[:, 0, 1] for margins in self._tiles(rows, self.decision.offsets)])
 
-    def probabilities(self, rows: Array, planes: Array) -> Array:
+    def probabilities(self, rows: Array) -> Array:
         """Class probabilities (n, K) from the learned offsets by pairwise coupling.
 
         When the same offsets decide, the winner is the most probable class: where coupling puts another first, which
         it does on rows whose pairs contradict each other, the two change places.
         """
-        chances = np.concatenate([_pair_loops.couple(m) for m in self._tiles(rows, planes, self.learned_offsets)])
-        if self.calibrated:
-            chances = _put_first(chances, self.winners(rows, planes))
-        return chances
+        learned = self.decision.learned_offsets
+        if self.decision.calibrated:
+            return self._with_winner_first(rows, learned, _pair_loops.couple)
+        return np.concatenate([_pair_loops.couple(margins) for margins in self._tiles(rows, learned)])
 
-    def log_chances(self, rows: Array, planes: Array) -> Array:
+    def log_chances(self, rows: Array) -> Array:
         """Log-chances of the classes (n, K) by the closed form of coupling."""
-        return np.concatenate([_pair_loops.log_chances(m) for m in self._tiles(rows, planes, self.learned_offsets)])
+        learned = self.decision.learned_offsets
+        return np.concatenate([_pair_loops.log_chances(margins) for margins in self._tiles(rows, learned)])
 
-    def margins_over(self, rows: Array, planes: Array, labels: Array) -> Array:
+    def margins_over(self, rows: Array, labels: Array) -> Array:
         """Margin (n, K) by which each class beats the row's own class; 0 for itself."""
         done, parts = 0, []
-        for margins in self._tiles(rows, planes, self.learned_offsets):
+        for margins in self._tiles(rows, self.decision.learned_offsets):
             own = labels[done : done + len(margins)]
             parts.append(margins[np.arange(len(own)), own])
             done += len(margins)
         return np.concatenate(parts)
 
-    def _tiles(self, rows: Array, planes: Array, offsets: Array) -> Iterator[Array]:
+    def _winners(self, margins: Array) -> Array:
+        """Index of the class that wins each row, from the margins of all pairs."""
+        if self.decision.multiclass == "dag":
+            return np.asarray(_pair_loops.walk_margins(margins))
+        return np.asarray(_pair_loops.vote_scores(margins).argmax(axis=1))
+
+    def _with_winner_first(self, rows: Array, offsets: Array, judge: Callable[[Array], Array]) -> Array:
+        """Values of the classes by `judge`, the winner's being the largest; plane values are computed once."""
+        # From many classes on the winner is found plane by plane, in `winners` too: rounding must be the same.
+        one_by_one = self.decision.multiclass == "dag" and len(self.planes) >= _MANY_CLASSES
+        values, winners = [], []
+        for margins in self._tiles(rows, offsets):
+            values.append(judge(margins))
+            if not one_by_one:
+                winners.append(self._winners(margins))
+        first = self.winners(rows) if one_by_one else np.concatenate(winners)
+        return _put_first(np.concatenate(values), first)
+
+    def _tiles(self, rows: Array, offsets: Array) -> Iterator[Array]:
         """Yield the margins of all pairs, (rows of a tile, K, K)."""
-        n_classes, n_columns = len(planes), planes.shape[2]
-        flat = planes.reshape(-1, n_columns).T
+        n_classes, n_columns = len(self.planes), self.planes.shape[2]
+        flat = self.planes.reshape(-1, n_columns).T
         step = max(1, _TILE_BYTES // (8 * n_classes * n_classes))
         for first in range(0, max(len(rows), 1), step):
             values = (rows[first : first + step] @ flat).astype(np.float64).reshape(-1, n_classes, n_classes)
-            _pair_loops.pair_margins(values, offsets, self.slopes)
+            _pair_loops.pair_margins(values, offsets, self.decision.slopes)
             yield values
 
 

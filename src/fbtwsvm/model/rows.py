@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import compute_class_weight
 
 from .._arrays import Array
 
@@ -145,18 +144,31 @@ def present_classes(y: Array, weights: Array | None = None) -> tuple[Array, Arra
 
 def class_factors(class_weight: dict[Any, float] | str | None, classes: Array, labels: Array, weights: Array) -> Array:
     """Return what class_weight multiplies each row's weight by; "balanced" counts rows by their weights."""
-    present = weights > 0
     if class_weight is None:
         return np.ones(len(labels))
-    if class_weight == "balanced":
-        counts = np.bincount(labels[present], weights=weights[present])
-        factors = counts.sum() / (len(counts) * counts)
+    if isinstance(class_weight, dict):
+        factors = weights_by_name(class_weight, classes)
     else:
-        factors = compute_class_weight(class_weight, classes=classes, y=classes[labels[present]])
-    if not ((factors > 0) & np.isfinite(factors)).all():
-        raise ValueError("class_weight must be positive and finite: leave rows of an unwanted class out instead.")
+        counts = np.bincount(labels, weights=weights, minlength=len(classes))
+        factors = counts.sum() / (len(counts) * counts)
     result: Array = factors[labels]
     return result
+
+
+def weights_by_name(class_weight: dict[Any, float], classes: Array) -> Array:
+    """Return the factor of each class, 1 for those that are not named; scikit-learn's rule for a misspelt class."""
+    known = classes.tolist()
+    missing = [label for label in known if label not in class_weight]
+    unknown = [label for label in class_weight if label not in known]
+    if missing and unknown:
+        raise ValueError(
+            f"class_weight names {unknown[0]!r}, which is none of the classes {known[:10]}, and has no weight for "
+            f"{missing[0]!r}: name every class, or only such as there are."
+        )
+    factors = np.array([float(class_weight.get(label, 1.0)) for label in known])
+    if not ((factors > 0) & np.isfinite(factors)).all():
+        raise ValueError("class_weight must be positive and finite: leave rows of an unwanted class out instead.")
+    return factors
 
 
 def per_class(name: str, value: Any, n_classes: int) -> Array:
@@ -185,6 +197,14 @@ class CheckedRows:
     y: Array
     weights: Array
     ids: Array
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @classmethod
+    def unnamed(cls, X: Any, y: Array, weights: Array | None = None) -> CheckedRows:
+        """Rows without ids; the weights are one unless given."""
+        return cls(X, y, np.ones(len(y)) if weights is None else weights, np.full(len(y), None, dtype=object))
 
     def take(self, index: Any) -> CheckedRows:
         """Return some of the rows."""

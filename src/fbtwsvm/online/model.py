@@ -1,79 +1,103 @@
-"""A model on a stream: its classes, its map, one machine or a committee of several speeds, and its decision rule."""
+"""A model on a stream: its classes, its map, one machine or a committee of several half-lives, its decision rule."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
 from copy import copy, deepcopy
 from dataclasses import replace
-from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import numpy as np
-from scipy.special import softmax
 
-from .._arrays import Array
+from .._arrays import Array, array_bytes
+from .._log import warn
 from .._threads import few_threads
-from ..model import _pair_loops
-from ..model.decision import Decision, norms
+from ..batch.choose_gamma import largest_gamma
+from ..batch.prepare import choose_gamma
+from ..model.choose_map import stream_map
+from ..model.decision import Decision, PairRule, norms
+from ..model.inspection import Inspection
 from ..model.mapping import Mapping
-from ..model.rows import calibration_rows, per_class
-from ..model.settings import Settings
+from ..model.rows import CheckedRows, arrange, calibration_rows, per_class, weights_by_name
+from ..model.settings import Parameters, Settings
 from ._loops import trust_rows
 from .calibration import CalibrationRows
+from .committee import RATE, CommitteeRule, log_chances
 from .kept import Chunk
 from .landmarks import ResidualMonitor, choose_landmarks
 from .member import Member, Tested
 from .merge import join
-from .state import Policy
+from .policy import policies_of
 from .unlearn import Unlearned, take_out
 
-HALF_LIVES = (np.inf, 1000.0, 100.0, 10.0)  # of the committee behind decay="auto", in rows
-_RATE = 0.01  # how fast trust moves
 _DRIFT_FADE = 0.1  # what a detected drift leaves of the weight of all rows so far
 _MOST_DRIFTS = 1000  # drift events remembered
+_STREAM_COMPONENTS = 300  # features of a stream's map, unless their number is given
 
 
 class StreamModel:
-    """What partial_fit, unlearn and merge work on, in terms of class indices and mapped rows.
+    """What partial_fit, unlearn and merge work on.
 
     A committee (more than one policy) compares plain plane values in every member and adds up the members' log-chances
     by trust; a single machine uses the decision rule of the settings, its offsets learned on rows just tested.
     """
 
+    stage: ClassVar[str] = "stream"
+
     def __init__(
         self,
-        mapping: Mapping,
+        parameters: Parameters,
         settings: Settings,
-        C: Any,
-        reg: Any,
-        policies: Sequence[Policy],
+        mapping: Mapping,
+        gamma: float | None,
         n_columns: int,
-        n_components: int,
-        warm_up_matters: bool,
-        detector: Any = None,
-        seed: int = 0,
+        seed: int,
     ) -> None:
-        self.mapping, self.settings, self.C, self.reg = mapping, settings, C, reg
-        self.policies, self.n_components, self.seed = tuple(policies), n_components, seed
+        self.mapping, self.settings, self.gamma = mapping, settings, gamma
+        self.C, self.reg = parameters.C, parameters.reg
+        self.policies, self.seed = policies_of(parameters), seed
+        self.n_components = stream_components(parameters)
         self.classes: Array = np.empty(0)
-        self.members = [Member(self.settings_for(0), policy, n_columns, mapping.dtype) for policy in policies]
+        self.members = [Member(self.settings_for(0), policy, n_columns, mapping.dtype) for policy in self.policies]
         self.trust = np.full(len(self.members), 1.0 / len(self.members))
         self.slopes = np.full(len(self.members), 0.1)
         self.tested = CalibrationRows(0)
-        self.pending_calibration: list[
-            tuple[Array, Array, Tested]
-        ] = []  # tested rows that `tested` has not been told of
+        self.pending_calibration: list[tuple[Array, Array, Tested]] = []  # tested rows that are not in `tested` yet
         self.decision = Decision.plain(0, settings.multiclass, settings.decision)
-        self.monitor = ResidualMonitor(mapping, n_components) if mapping.renewable else None
-        self.warm_up_matters, self.n_warm_up = (
-            warm_up_matters,
-            0,
-        )  # whether map and width were found from the first rows
-        self.detector = deepcopy(detector)
+        self.monitor = ResidualMonitor(mapping, self.n_components) if mapping.renewable else None
+        # Whether gamma or the map was found from the first rows, and how many these were.
+        self.warm_up_matters = not mapping.data_independent or (isinstance(parameters.gamma, str) and gamma is not None)
+        self.n_warm_up = 0
+        self.detector = deepcopy(parameters.drift_detector)
         self.drifts: list[int] = []
         self.lineage = frozenset([uuid4().hex])  # who has learned rows that are in here
         self.clock = 0
+
+    @classmethod
+    def start(
+        cls, rows: CheckedRows, parameters: Parameters, mapping: Mapping | None = None, gamma: float | None = None
+    ) -> StreamModel:
+        """Fix gamma, map and scale, unless they are given, and learn the rows collected."""
+        classes, labels = np.unique(rows.y, return_inverse=True)
+        seed, settings = parameters.seed(), parameters.settings(len(classes))
+        count = stream_components(parameters)
+        landmarks = np.zeros(len(rows), dtype=bool)
+        if mapping is None:
+            weights = rows.weights * _class_factors(parameters, classes)[labels]
+            order = arrange(rows.X, labels, weights, len(classes), merge=False)
+            if gamma is None:
+                gamma = choose_gamma(parameters, order, settings, seed, quick=True)
+                if gamma is not None and parameters.gamma == "auto":
+                    gamma = largest_gamma(rows.X, str(parameters.kernel), gamma, count, seed)
+            transformer = stream_map(parameters.kernel, parameters.feature_map, count, gamma, order, seed)
+            mapping, _ = Mapping.fit(transformer, order, rows.y, parameters.kernel)
+            landmarks = mapping.landmarks(order)[order.source]
+        n_columns = mapping.rows(rows.X[:1]).shape[1]
+        model = cls(parameters, settings, mapping, gamma, n_columns, seed)
+        _warn_of_size(len(classes), n_columns, mapping.dtype, len(model.members))
+        model.begin(model._chunk(rows, parameters), rows.y, landmarks)
+        return model.commit()
 
     @property
     def committee(self) -> bool:
@@ -85,6 +109,44 @@ class StreamModel:
         """The machine that is trusted most."""
         return self.members[int(np.argmax(self.trust))]
 
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the rows."""
+        return self.mapping.dtype
+
+    @property
+    def planes(self) -> Array:
+        """Planes of the machine that is trusted most."""
+        return self.leader.planes
+
+    @property
+    def gaps(self) -> Array:
+        """Their duality gaps."""
+        return self.leader.gaps
+
+    @property
+    def n_iter(self) -> int:
+        """Sweeps of the plane that needed most in the last re-solve."""
+        return int(self.leader.sweeps.max(initial=0))
+
+    @property
+    def n_support(self) -> Array:
+        """Support rows of each class."""
+        kept = self.leader.kept
+        return np.bincount(kept.labels[~kept.reserve], minlength=len(self.classes))
+
+    @property
+    def n_kept(self) -> int:
+        """Rows kept since the last re-solve."""
+        return len(self.leader.kept)
+
+    @property
+    def rule(self) -> PairRule | CommitteeRule:
+        """What turns mapped rows into answers."""
+        if self.committee:
+            return CommitteeRule(self.decision, self.trust, [member.planes for member in self.members])
+        return PairRule(self.decision, self.leader.planes)
+
     def settings_for(self, n_classes: int) -> Settings:
         """Return the settings for so many classes."""
         if n_classes < 2:  # a pair of values waits for its second class
@@ -94,7 +156,7 @@ class StreamModel:
         return replace(self.settings, C=C, reg=reg)
 
     def merge_key(self) -> tuple[Any, ...]:
-        """Return what two learners must have in common to be merged."""
+        """Return what two models must have in common to be merged."""
         base = self.settings
         numbers = (base.mu, base.membership, self.C, self.reg, self.mapping.dtype)
         return (self.policies, *numbers, self.classes.dtype.kind in "OUS")
@@ -109,7 +171,7 @@ class StreamModel:
         return clone
 
     def commit(self) -> StreamModel:
-        """Make permanent what a copy has learned; returns the learner itself."""
+        """Make permanent what a copy has learned; returns the model itself."""
         for member in self.members:
             member.forgotten.commit()
         return self
@@ -128,11 +190,14 @@ class StreamModel:
         self.clock = self.n_warm_up = len(chunk)
         self._calibrate()
 
-    def learn(self, chunk: Chunk, y: Array) -> StreamModel:
-        """Learn a chunk; returns the learner that knows it, which is a copy unless little had to be done.
+    def learn(self, rows: CheckedRows, parameters: Parameters) -> StreamModel:
+        """Learn rows; returns the model that knows them, which is a copy unless little had to be done.
 
-        Whatever goes wrong on the way, this learner is as it was before.
+        Whatever goes wrong on the way, this model is as it was before.
         """
+        if not len(rows):
+            return self
+        chunk, y = self._chunk(rows, parameters), rows.y
         detector, drifted = self._detect(chunk, y)
         if not drifted and self._fits_in_place(chunk, y):
             return self._learn_in_place(replace(chunk, labels=self._labels(y)), detector)
@@ -150,6 +215,21 @@ class StreamModel:
                 if len(chunk) and clone.mapping is not mapping:
                     chunk = replace(chunk, rows=clone.mapping.rows(chunk.raw))
         return clone.commit()
+
+    def _chunk(self, rows: CheckedRows, parameters: Parameters) -> Chunk:
+        """Map the rows of a call."""
+        n, weights = len(rows), rows.weights
+        if isinstance(parameters.class_weight, dict):
+            known = np.union1d(self.classes, rows.y) if len(self.classes) else np.unique(rows.y)
+            weights = weights * _class_factors(parameters, known)[np.searchsorted(known, rows.y)]
+        labels = self._labels(rows.y) if len(self.classes) else np.zeros(n, dtype=np.int64)
+        raw = rows.X if self.mapping.renewable else None
+        times = np.arange(self.clock, self.clock + n)
+        return Chunk(self.mapping.rows(rows.X), labels, weights, times, rows.ids, raw)
+
+    def refuse_known(self, ids: Array) -> None:
+        """Refuse ids that rows learned before have already."""
+        refuse_known(ids, self.members[0].known_ids())
 
     def _next_piece(self, chunk: Chunk, y: Array) -> int:
         """Return how many rows to learn before something else is to be done: a resolve, a new class, a new map.
@@ -187,7 +267,7 @@ class StreamModel:
             if alarm:
                 chunk = self._renew(chunk)
         chunk = self._known(chunk, y)
-        self._follow([member.learn(chunk, every_value=self.committee) for member in self.members], chunk)
+        self._follow_tests([member.learn(chunk, every_value=self.committee) for member in self.members], chunk)
         if all(member.n_pending == 0 for member in self.members):
             self._calibrate()
 
@@ -198,7 +278,7 @@ class StreamModel:
         residual = None if self.monitor is None else self.monitor.after(chunk.rows)
         self.trust, self.slopes, self.detector = self.trust.copy(), self.slopes.copy(), detector
         try:
-            self._follow([member.learn_rows(chunk, self.committee) for member in self.members], chunk)
+            self._follow_tests([member.learn_rows(chunk, self.committee) for member in self.members], chunk)
             if self.monitor is not None and residual is not None:
                 self.monitor.residual = residual
         except BaseException:
@@ -208,11 +288,11 @@ class StreamModel:
             raise
         return self
 
-    def _follow(self, results: list[Tested], chunk: Chunk) -> None:
+    def _follow_tests(self, results: list[Tested], chunk: Chunk) -> None:
         """Let trust, or the rows that offsets are learned from, follow what the machines said of a chunk."""
         if self.committee:
-            chances = np.stack([_chances(result.values) for result in results], axis=1)
-            trust_rows(chances, chunk.labels, self.trust, self.slopes, _RATE)
+            chances = np.stack([log_chances(result.values) for result in results if result.values is not None], axis=1)
+            trust_rows(chances, chunk.labels, self.trust, self.slopes, RATE)
         else:
             self.pending_calibration.append((chunk.labels, chunk.times, results[0]))
         self.clock += len(chunk)
@@ -240,7 +320,7 @@ class StreamModel:
         if self.detector is None:
             return None, False
         detector, drifted = deepcopy(self.detector), False
-        for wrong in self.classes[self.winners(chunk.rows)] != y:
+        for wrong in self.classes[self.rule.winners(chunk.rows)] != y:
             detector.update(int(wrong))
             drifted |= bool(detector.drift_detected)
         return detector, drifted
@@ -271,8 +351,9 @@ class StreamModel:
         self.tested = self.tested.rearranged(source)
         self.classes = np.delete(self.classes, k)
 
-    def unlearn(self, chunk: Chunk, raw: Any) -> tuple[StreamModel, Unlearned]:
-        """Take rows out; returns the learner without them and a report of what remains of which row."""
+    def unlearn(self, rows: CheckedRows, parameters: Parameters) -> tuple[StreamModel, Unlearned]:
+        """Take rows out; returns the model without them and a report of what remains of which row."""
+        chunk = self._chunk(rows, parameters)
         clone, report = self.copy(), Unlearned()
         clone._flush_calibration()
         renewed_at = self.monitor.since if self.monitor is not None else 0
@@ -282,7 +363,7 @@ class StreamModel:
             if self.warm_up_matters:
                 for i in np.flatnonzero((times >= 0) & (times < self.n_warm_up)):
                     report.add("warm_up", int(i))
-        for i in np.flatnonzero(self.mapping.is_landmark(raw)):
+        for i in np.flatnonzero(self.mapping.is_landmark(rows.X)):
             report.add("landmark", int(i))
         report.removed = len(chunk) - len(set().union(*report.remaining.values()))
         left = [k for k in range(len(self.classes)) if any(member.moments.counts[k] > 0 for member in clone.members)]
@@ -295,7 +376,12 @@ class StreamModel:
         return clone.commit(), report
 
     def merge(self, other: StreamModel) -> StreamModel:
-        """Return a learner that knows the rows of both."""
+        """Return a model that knows the rows of both."""
+        if not self.mapping.same_as(other.mapping) or self.merge_key() != other.merge_key():
+            raise ValueError(
+                "merge: the models differ in their feature map or their parameters, so their sums cannot be added. Use "
+                "Fourier features with one gamma and random_state, or one fitted map for both (FrozenEstimator)."
+            )
         common = [key for key in self.members[0].known_ids() if key in other.members[0].known_ids()]
         if self.lineage & other.lineage or common:
             what = f"the row with id {common[0]}" if common else "their first rows, being copies of one model"
@@ -328,6 +414,12 @@ class StreamModel:
             member.resolve()
         self._calibrate(at_once=True)
 
+    def resolved(self) -> StreamModel:
+        """Return a copy in which all duals, offsets and planes are up to date."""
+        clone = self.copy()
+        clone.resolve()
+        return clone.commit()
+
     def _calibrate(self, at_once: bool = False) -> None:
         """Learn the decision rule anew when enough rows have been tested since."""
         self._flush_calibration()
@@ -340,60 +432,55 @@ class StreamModel:
             totals = member.moments.counts * member.class_factors / member.current_weight
             self.decision = self.tested.decide(totals, settings.decision, settings.multiclass)
         if settings.decision == "distance":
-            self.decision = replace(self.decision)  # copies of this learner have the same one
-            self.decision.use_distances(norms(self.members[0].planes[..., :-1]))
+            self.decision = self.decision.with_distances(norms(self.members[0].planes[..., :-1]))
 
-    def rule(self) -> Decision | Committee:
-        """Return what turns mapped rows into answers."""
-        return Committee(self) if self.committee else self.decision
-
-    def winners(self, rows: Array) -> Array:
-        """Index of the class of each row."""
-        return self.rule().winners(rows, self.members[0].planes)
-
-
-class Committee:
-    """The rule of several machines: log-chances of the classes, added up by trust.
-
-    Methods are those of `Decision`; the planes that they are given are only those of one machine, and not used.
-    """
-
-    def __init__(self, learner: StreamModel) -> None:
-        self.learner = learner
-
-    def scores(self, rows: Array, planes: Array) -> Array:
-        """Log-chances of the classes (n, K)."""
-        learner = self.learner
-        total = np.zeros((len(rows), len(learner.classes)))
-        for trust, member in zip(learner.trust, learner.members, strict=True):
-            if trust > 0:
-                total += trust * learner.decision.log_chances(rows, member.planes)
-        return total
-
-    def winners(self, rows: Array, planes: Array) -> Array:
-        """Index of the class with the best chance."""
-        return np.asarray(self.scores(rows, planes).argmax(axis=1))
-
-    def margins(self, rows: Array, planes: Array) -> Array:
-        """Log-odds of the second of two classes."""
-        scores = self.scores(rows, planes)
-        return np.asarray(scores[:, 1] - scores[:, 0])
-
-    def probabilities(self, rows: Array, planes: Array) -> Array:
-        """Chances of the classes."""
-        return np.asarray(softmax(self.scores(rows, planes), axis=1))
+    def inspect(self) -> Inspection:
+        """Return counts and sizes."""
+        leader = self.leader
+        stores = [store for store in (leader.kept, *leader.pending) if len(store) and store.raw is not None]
+        kept = stores[0].join(*stores[1:]) if stores else None
+        return Inspection(
+            stage=self.stage,
+            seen=self.clock,
+            kept=len(leader.kept) + leader.n_pending,
+            forgotten=int(leader.forgotten.counts.sum()),
+            drifts=len(self.drifts),
+            bytes=array_bytes(self),
+            kept_rows=None if kept is None else kept.raw,
+            kept_labels=None if kept is None else kept.labels,
+        )
 
 
-@cache
-def _plain(n_classes: int) -> Decision:
-    """Return the rule that compares plain values."""
-    return Decision.plain(n_classes, "vote", "value")
+def stream_components(parameters: Parameters) -> int:
+    """Return how many features the map of a stream has."""
+    return _STREAM_COMPONENTS if parameters.n_components == "auto" else int(parameters.n_components)
 
 
-def _chances(values: Array | None) -> Array:
-    """Log-chances of the classes from plane values, compared as they are."""
-    assert values is not None
-    plain = _plain(values.shape[1])
-    _pair_loops.pair_margins(values, plain.offsets, plain.slopes)
-    chances: Array = _pair_loops.log_chances(values)
-    return chances
+def refuse_known(ids: Array, known: set[Any]) -> None:
+    """Refuse ids that rows learned before have already."""
+    twice = [name for name in ids if name is not None and name in known]
+    if twice:
+        raise ValueError(f"A row with id {twice[0]!r} has been learned already: every row needs an id of its own.")
+
+
+def _class_factors(parameters: Parameters, classes: Array) -> Array:
+    """Factors of a class_weight that is a dict; "balanced" follows the stream instead."""
+    if isinstance(parameters.class_weight, dict):
+        return weights_by_name(parameters.class_weight, classes)
+    return np.ones(len(classes))
+
+
+def _warn_of_size(n_classes: int, n_columns: int, dtype: np.dtype, n_machines: int) -> None:
+    """Warn when the Gram matrices and their roots will hardly fit into memory."""
+    wanted = 2 * n_machines * n_classes * n_columns**2 * (8 + dtype.itemsize)
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on this system
+        return
+    if wanted > 0.5 * free:
+        warn(
+            f"{n_classes} classes with {n_columns - 1} features need about {wanted / 2**30:.1f} GiB for their Gram "
+            f"matrices while they learn, of {free / 2**30:.1f} GiB free. Use a smaller n_components"
+            + (", or a number for decay." if n_machines > 1 else "."),
+            ResourceWarning,
+        )

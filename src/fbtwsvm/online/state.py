@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from ..model.membership import distances_to_means
 from ..model.settings import Settings
 from .kept import Chunk, Forgotten, Kept
 from .moments import Moments, Roots
+from .policy import Policy
 
 _LAG, _LAG_HALF_LIVES = 1000, 10  # rows, or half-lives, after which the duals of all kept rows are brought up to date
 _LARGEST_WEIGHT = 1e6  # how far weights may current_weight before all are brought down again
@@ -40,20 +41,6 @@ _PER_CLASS = {
     "nearest": 0.0,
     "farthest": 0.0,
 }  # and of a new class
-
-
-@dataclass(frozen=True)
-class Policy:
-    """What is kept and what is forgotten; the names are those of the classifier's parameters."""
-
-    memory: int | None
-    second_look: int
-    forget_after: int | None
-    forget_below: float
-    decay: float
-    accept: str
-    statistics: str
-    balanced: bool
 
 
 class State:

@@ -2,106 +2,183 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 
-from ..model.decision import Decision
+from .._arrays import Array, array_bytes
+from ..batch.fit import fit_rows
+from ..batch.model import BatchModel
+from ..model.decision import Decision, PairRule
+from ..model.inspection import Inspection
 from ..model.mapping import Mapping
 from ..model.rows import CheckedRows
+from ..model.settings import Parameters
+from .committee import CommitteeRule
+from .model import StreamModel, refuse_known
 from .unlearn import Unlearned
 
 _WARM_UP = 500
-_EARLY, _EARLY_COMPONENTS = 50, 100  # rows and features of a provisional model
+_EARLY, _EARLY_COMPONENTS = 50, 100  # rows and features of a provisional stream
 
 
-@dataclass
-class Waiting:
-    """Rows that wait for the end of the warm-up, and the model that answers meanwhile where it is another one."""
+@dataclass(frozen=True)
+class WarmUpModel:
+    """Rows that wait, and the model that answers meanwhile.
+
+    rows         all rows so far
+    wanted       how many rows the warm-up waits for
+    provisional  a quick fit of the rows where few are wanted, otherwise a small stream of its own
+    """
+
+    stage: ClassVar[str] = "warm_up"
 
     rows: CheckedRows
-    provisional: Any
+    wanted: int
+    provisional: BatchModel | WarmUpModel | StreamModel
 
+    @classmethod
+    def begin(cls, rows: CheckedRows, parameters: Parameters) -> WarmUpModel | StreamModel:
+        """Learn the very first rows."""
+        if not len(rows):
+            raise ValueError("Every sample_weight is zero: there is no row to learn from.")
+        return cls._grown(rows, len(rows), None, parameters)
 
-class WarmUpMixin:
-    """What a stream does before its map is fixed."""
+    def learn(self, rows: CheckedRows, parameters: Parameters) -> WarmUpModel | StreamModel:
+        """Return the model that knows these rows too: still waiting, or a stream when there are enough."""
+        return self._grown(self.rows.join(rows), len(rows), self.provisional, parameters)
 
-    if TYPE_CHECKING:  # parameters and attributes of the classifier that this is mixed into
-        gamma_: float | None
+    @classmethod
+    def _grown(
+        cls, rows: CheckedRows, n_new: int, provisional: Any, parameters: Parameters
+    ) -> WarmUpModel | StreamModel:
+        """Go on with all rows so far, of which the last `n_new` have just come."""
+        wanted = warm_up_rows(parameters)
+        if len(rows) >= wanted:
+            stream = StreamModel.start(rows.take(slice(0, wanted)), parameters)
+            return stream.learn(rows.take(slice(wanted, None)), parameters)
+        if wanted <= _EARLY:
+            return cls(rows, wanted, _quick_fit(rows, parameters))
+        new, small = rows.take(slice(len(rows) - n_new, None)), small_stream(parameters)
+        if provisional is None:
+            return cls(rows, wanted, WarmUpModel.begin(new, small))
+        if isinstance(provisional, StreamModel):
+            provisional = provisional.copy()  # it may learn in place, and this call may yet fail
+        return cls(rows, wanted, provisional.learn(new, small))
 
-        def __getattr__(self, name: str) -> Any: ...
-
-    _waiting: Any = None  # rows of the warm-up
-
-    def _wait(self, waiting: CheckedRows, n_new: int) -> None:
-        """Keep rows for later, of which the last `n_new` have just come, and answer provisionally."""
-        if self._warm_up_rows() <= _EARLY:
-            self._waiting = Waiting(waiting, None)
-            self._fit_waiting()
-            return
-        # A small stream of its own follows changes as the rows come; a copy, lest this call be interrupted.
-        known = None if self._waiting is None else self._waiting.provisional
-        provisional = self._small_twin() if known is None else deepcopy(known)
-        new = waiting.take(slice(len(waiting.y) - n_new, None))
-        provisional._learn_stream(new)
-        self._waiting = Waiting(waiting, provisional)
-        for name in ("classes_", "gamma_", "n_components_", "planes_", "duality_gap_", "n_iter_"):
-            setattr(self, name, getattr(provisional, name))
-        self._mapping, self._decision = provisional._mapping, provisional._decision
-
-    def _small_twin(self) -> Any:
-        """Return a model that is ready sooner: fewer features, a short warm-up."""
-        small_model = clone(self)
-        small = _EARLY_COMPONENTS if self.n_components == "auto" else min(_EARLY_COMPONENTS, int(self.n_components))
-        small_model.set_params(warm_up=_EARLY, n_components=small, drift_detector=None)
-        if not isinstance(self.feature_map, str):  # a transformer may need more rows than there are
-            small_model.set_params(feature_map="auto", kernel="rbf", gamma="auto")
-        small_model.n_features_in_, small_model._dtype = self.n_features_in_, self._dtype
-        return small_model
-
-    def _fit_waiting(self) -> None:
-        """Answer with a model of all the few rows so far."""
-        rows = self._waiting.rows
-        if len(np.unique(rows.y)) > 1:
-            self._fit_rows(rows.X, rows.y, self._class_weighted(rows), quick=True)
-        else:
-            self._know_one_class(rows)
-
-    def _know_one_class(self, rows: CheckedRows) -> None:
-        """Answer with the only class so far."""
-        self.classes_, self.gamma_, self.n_components_ = np.unique(rows.y), None, self.n_features_in_
-        self._mapping = Mapping(None, 1.0, self._dtype)
-        self._decision = Decision.plain(1, self.multiclass, self.decision)
-        self.planes_ = np.zeros((1, 1, self.n_features_in_ + 1), dtype=self._dtype)
-        self.duality_gap_, self.n_iter_ = np.zeros((1, 1)), 0
-
-    def _unlearn_waiting(self, given: CheckedRows) -> Unlearned:
+    def unlearn(self, rows: CheckedRows, parameters: Parameters) -> tuple[WarmUpModel, Unlearned]:
         """Take rows out of those that wait."""
-        rows = self._waiting.rows
-        keys = _row_keys(rows.X)
-        free = np.ones(len(rows.y), dtype=bool)
-        for i, key in enumerate(_row_keys(given.X)):
-            by_id = [j for j in np.flatnonzero(free) if rows.ids[j] is not None and rows.ids[j] == given.ids[i]]
-            twins = [j for j in np.flatnonzero(free & (rows.y == given.y[i])) if keys[j] == key]
-            found = by_id if given.ids[i] is not None else twins
-            if not found:
-                raise ValueError(f"Nothing was unlearned: row {i} was never learned, or has been unlearned already.")
-            free[found[0]] = False
+        free = without(self.rows, rows)
         if not free.any():
             raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")
-        self._waiting = None
-        self._wait(rows.take(free), int(free.sum()))
-        return Unlearned(removed=len(given.y))
+        left = self.rows.take(free)
+        model = self._grown(left, len(left), None, parameters)
+        assert isinstance(model, WarmUpModel)  # fewer rows than before
+        return model, Unlearned(removed=len(rows))
 
-    def _warm_up_rows(self) -> int:
-        """Return how many rows are collected before the map is fixed."""
-        if self.warm_up != "auto":
-            return int(self.warm_up)
-        return _WARM_UP if self.n_components == "auto" else max(_WARM_UP, int(self.n_components))
+    def merge(self, other: Any) -> StreamModel:
+        """Refuse: the map is not fixed yet."""
+        raise ValueError(f"merge: a model is still in its warm-up ({len(self.rows)} rows): let it learn more first.")
+
+    def refuse_known(self, ids: Array) -> None:
+        """Refuse ids that rows learned before have already."""
+        refuse_known(ids, set(self.rows.ids))
+
+    def resolved(self) -> WarmUpModel:
+        """Return the model itself: nothing is solved later than it is learned."""
+        return self
+
+    @property
+    def classes(self) -> Array:
+        """Labels, sorted."""
+        return self.provisional.classes
+
+    @property
+    def gamma(self) -> float | None:
+        """Kernel parameter of the provisional model."""
+        return self.provisional.gamma
+
+    @property
+    def mapping(self) -> Mapping:
+        """Feature map of the provisional model."""
+        return self.provisional.mapping
+
+    @property
+    def decision(self) -> Decision:
+        """Decision rule of the provisional model."""
+        return self.provisional.decision
+
+    @property
+    def rule(self) -> PairRule | CommitteeRule:
+        """What turns mapped rows into answers."""
+        return self.provisional.rule
+
+    @property
+    def planes(self) -> Array:
+        """Planes of the provisional model."""
+        return self.provisional.planes
+
+    @property
+    def gaps(self) -> Array:
+        """Their duality gaps."""
+        return self.provisional.gaps
+
+    @property
+    def n_iter(self) -> int:
+        """Sweeps of the plane that needed most."""
+        return self.provisional.n_iter
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the rows."""
+        dtype: np.dtype = np.dtype(self.rows.X.dtype)
+        return dtype
+
+    def inspect(self) -> Inspection:
+        """Return counts and sizes."""
+        n = len(self.rows)
+        return Inspection(self.stage, seen=n, kept=n, bytes=array_bytes(self), warm_up=self.wanted)
+
+
+def warm_up_rows(parameters: Parameters) -> int:
+    """Return how many rows are collected before the map is fixed."""
+    if parameters.warm_up != "auto":
+        return int(parameters.warm_up)
+    return _WARM_UP if parameters.n_components == "auto" else max(_WARM_UP, int(parameters.n_components))
+
+
+def small_stream(parameters: Parameters) -> Parameters:
+    """Return the parameters of a stream that is ready sooner: fewer features, a short warm-up."""
+    count = parameters.n_components
+    small = _EARLY_COMPONENTS if count == "auto" else min(_EARLY_COMPONENTS, int(count))
+    changes: dict[str, Any] = {"warm_up": _EARLY, "n_components": small, "drift_detector": None}
+    if not parameters.names_map:  # a transformer may need more rows than there are
+        changes |= {"feature_map": "auto", "kernel": "rbf", "gamma": "auto"}
+    return replace(parameters, **changes)
+
+
+def _quick_fit(rows: CheckedRows, parameters: Parameters) -> BatchModel:
+    """Fit the few rows so far."""
+    if len(np.unique(rows.y)) > 1:
+        return fit_rows(parameters, rows, quick=True)
+    return BatchModel.of_one_class(rows, parameters.multiclass, parameters.decision)
+
+
+def without(known: CheckedRows, rows: CheckedRows) -> Array:
+    """Mark the known rows that stay when others are taken out, found by id or else by value and label."""
+    keys = _row_keys(known.X)
+    free = np.ones(len(known), dtype=bool)
+    for i, key in enumerate(_row_keys(rows.X)):
+        if rows.ids[i] is not None:
+            found = [j for j in np.flatnonzero(free) if known.ids[j] is not None and known.ids[j] == rows.ids[i]]
+        else:
+            found = [j for j in np.flatnonzero(free & (known.y == rows.y[i])) if keys[j] == key]
+        if not found:
+            raise ValueError(f"Nothing was unlearned: row {i} was never learned, or has been unlearned already.")
+        free[found[0]] = False
+    return free
 
 
 def _row_keys(X: Any) -> list[bytes]:

@@ -143,19 +143,15 @@ def regions(ax: Axes, model: TableModel) -> None:
 def has_regions(model: TableModel) -> bool:
     """Whether decision regions can be drawn: two columns of numbers, and kept rows to show the place."""
     two = len(model.columns.names) == 2 and all(c.categories is None for c in model.columns.columns)
-    return two and model.estimator._learner is not None and len(_kept_rows(model)[1]) > 1
+    return two and len(_kept_rows(model)[1]) > 1
 
 
 def _kept_rows(model: TableModel) -> tuple[Array, Array]:
     """Scaled kept rows and their class indices; none where the model does not keep rows as they came."""
-    leader = model.estimator._learner.leader
-    stores = [store for store in (leader.kept, *leader.pending) if len(store) and store.raw is not None]
-    if not stores:
+    seen = model.estimator.inspect()
+    if seen.kept_rows is None or seen.kept_labels is None:
         return np.empty((0, 2)), np.empty(0, dtype=np.int64)
-    return (
-        np.concatenate([store.raw for store in stores]).astype(np.float64),
-        np.concatenate([store.labels for store in stores]),
-    )
+    return np.asarray(seen.kept_rows, dtype=np.float64), seen.kept_labels
 
 
 def _record(model: TableModel) -> Any:

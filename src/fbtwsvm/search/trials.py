@@ -13,9 +13,11 @@ from sklearn.base import clone
 
 from .._arrays import Array
 from ..batch.machine import Machine, decision_of, learn_path
-from ..batch.prepare import Prepared, choose_gamma, ordered, prepare, seed_of, settings_of
-from ..classifier import FBTWSVM
+from ..batch.model import BatchModel
+from ..batch.prepare import Prepared, choose_gamma, ordered, prepare
+from ..classifier import FBTWSVM, parameters_of, with_model
 from ..features.fourier import FourierFeatures
+from ..model.decision import PairRule
 from ..model.mapping import Mapping
 from ..solver.factors import gram_matrix
 from ..solver.problem import Solution
@@ -99,10 +101,10 @@ class Trials:
 
     def usual_gamma(self) -> float:
         """Return what gamma="auto" finds on all rows of the search."""
-        model = clone(self.estimator).set_params(gamma="auto")
-        classes, rows = ordered(model, self.X, self.y, self.weights)
-        found = choose_gamma(model, rows, settings_of(model, len(classes)), seed_of(model))
-        assert found is not None  # asked for only where the kernel has a width
+        parameters = parameters_of(clone(self.estimator).set_params(gamma="auto"))
+        classes, rows = ordered(parameters, self.X, self.y, self.weights)
+        found = choose_gamma(parameters, rows, parameters.settings(len(classes)), parameters.seed())
+        assert found is not None  # asked for only where the kernel has a gamma
         return found
 
     def candidates(self, grid: dict[str, list[Any]]) -> list[Trial]:
@@ -149,13 +151,13 @@ class Trials:
     def _fold(self, mapping: Params, number: int) -> _Fold:
         """Prepare the rows of a fold; where all folds have one map, its rows and Gram matrices are there already."""
         train, test = self.splits[number]
-        model = clone(self.estimator).set_params(**mapping)
+        parameters = parameters_of(clone(self.estimator).set_params(**mapping))
 
         def known(fitted: Mapping) -> Array | None:
             shared = self._share(fitted)
             return None if shared is None else shared.rows[train]
 
-        found = prepare(model, self.X[train], self.y[train], self.weights[train], grows=False, known=known)
+        found = prepare(parameters, self.X[train], self.y[train], self.weights[train], grows=False, known=known)
         if self.scorer is None:
             # Planes are compared by their plain values, or the paper's distances, which need no left-out rows: offsets
             # learned on these would cost more than the planes and hardly change which are best.
@@ -165,7 +167,7 @@ class Trials:
             found = replace(found, judged=nobody, settings=replace(settings, decision=rule))
         shared = self._shared
         if shared is None:
-            held_out = found.mapping.rows(self.X[test], threads=(model.n_jobs,))
+            held_out = found.mapping.rows(self.X[test], threads=(parameters.n_jobs,))
         else:
             held_out = shared.rows[test]
             held_out[:, :-1] *= held_out.dtype.type(found.mapping.scale)
@@ -256,11 +258,20 @@ class Trials:
         """Score a machine on the rows held out."""
         found, planes = fold.prepared, machine.solution.planes
         if self.scorer is None:
-            winners = machine.decision.winners(fold.held_out, planes)
+            winners = PairRule(machine.decision, planes).winners(fold.held_out)
             return float(np.mean(found.classes[winners] == self.y[fold.test]))
-        model = clone(self.estimator).set_params(**params)
-        model.classes_, model.gamma_, model.planes_ = found.classes, found.gamma, planes
-        model._mapping, model._decision, model.n_features_in_ = found.mapping, machine.decision, self.X.shape[1]
+        fitted = BatchModel(
+            classes=found.classes,
+            gamma=found.gamma,
+            mapping=found.mapping,
+            decision=machine.decision,
+            planes=planes,
+            gaps=machine.solution.gaps,
+            n_iter=int(machine.solution.sweeps.max()),
+            dtype=self.X.dtype,
+        )
+        estimator = clone(self.estimator).set_params(**params)
+        model = with_model(estimator, fitted, {"n_features_in_": self.X.shape[1]})
         return float(self.scorer(model, self.X[fold.test], self.y[fold.test]))
 
     def results(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...classifier import FBTWSVM
-from .classifier import MODEL
+from .classifier import CLASSIFIER
 from .container import FORMAT, ModelFileError, Writer, reading, write
 from .schema import Choice, Context, Spec
 
@@ -71,7 +71,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _kinds() -> dict[str, Spec]:
     """Return what a file may hold; a model of tables needs pyarrow, which not every user has."""
-    kinds: dict[str, Spec] = {"classifier": MODEL}
+    kinds: dict[str, Spec] = {"classifier": CLASSIFIER}
     if find_spec("pyarrow"):
         from .table import TABLE_MODEL
 

@@ -147,7 +147,7 @@ DECISION = Record(
         "slopes": ArrayOf("f8", "K", "K"), "multiclass": Text("dag", "vote"), "calibrated": Bool(),
     },
 )  # fmt: skip
-GIVEN = Record(
+CHECKED_ROWS = Record(
     CheckedRows,
     {"X": Rows("n", "F"), "y": Labels("n"), "weights": ArrayOf("f8", "n"), "ids": Ids("n")},
     own=("n",),

@@ -13,11 +13,11 @@ from ...online.landmarks import ResidualMonitor
 from ...online.member import Member, Tested
 from ...online.model import StreamModel
 from ...online.moments import Moments, Roots
-from ...online.state import Policy
+from ...online.policy import Policy
 from .container import ModelFileError, Writer
 from .parts import COUNT, DECISION, MAPPING, PARAMETER, check_sorted
 from .schema import FLOATS, ArrayOf, Bool, Context, DType, Float, Int, ListOf, Maybe, Record, Rows, Spec, Text, blank
-from .strings import Ids, Keys, Labels, Words
+from .strings import Ids, Keys, Labels, Strings
 
 
 # The learner of a stream: "K" classes, "D" columns with the bias, "E" machines; "n" rows of one store.
@@ -170,26 +170,28 @@ _MONITOR = Record(
 )
 
 
-def _learner(**fields: Any) -> StreamModel:
+def _stream(**fields: Any) -> StreamModel:
     members, pending = fields["members"], fields.pop("pending_calibration")
     if not members or not len(members) == len(fields["policies"]) == len(fields["trust"]):
         raise ModelFileError("a committee has no members, or too many")
     check_sorted(fields["classes"])
     fields["policies"] = tuple(fields["policies"])
     fields["lineage"] = frozenset(fields["lineage"])
-    learner: StreamModel = blank(StreamModel)(**fields, pending_calibration=[] if pending is None else [pending])
-    return learner
+    model: StreamModel = blank(StreamModel)(
+        **fields, gamma=None, pending_calibration=[] if pending is None else [pending]
+    )
+    return model
 
 
-def _learner_parts(learner: StreamModel) -> dict[str, Any]:
+def _stream_parts(model: StreamModel) -> dict[str, Any]:
     """Rows that offsets have not been told of are joined, as is done before they are."""
     pending = None
-    if learner.pending_calibration:
-        labels, times, results = zip(*learner.pending_calibration, strict=True)
+    if model.pending_calibration:
+        labels, times, results = zip(*model.pending_calibration, strict=True)
         near, far = (np.concatenate([getattr(result, name) for result in results]) for name in ("near", "far"))
         pending = (np.concatenate(labels), np.concatenate(times), Tested(near, far, None))
-    drifts = np.array(learner.drifts, dtype=np.int64)
-    return {**vars(learner), "pending_calibration": pending, "lineage": sorted(learner.lineage), "drifts": drifts}
+    drifts = np.array(model.drifts, dtype=np.int64)
+    return {**vars(model), "pending_calibration": pending, "lineage": sorted(model.lineage), "drifts": drifts}
 
 
 class _Drifts:
@@ -204,16 +206,16 @@ class _Drifts:
         return ArrayOf("i8", None, low=0).read(node, context).tolist()  # type: ignore[no-any-return]
 
 
-LEARNER = Record(
-    _learner,
+STREAM = Record(
+    _stream,
     {
         "classes": Labels("K"), "mapping": MAPPING, "base": _SETTINGS, "C": PARAMETER, "reg": PARAMETER,
         "policies": ListOf(_POLICY, 16), "n_components": Int(1), "seed": Int(0), "members": ListOf(_MEMBER, 16),
         "trust": ArrayOf("f8", "E"), "slopes": ArrayOf("f8", "E"), "tested": _CALIBRATION, "untold": Maybe(_PENDING),
         "decision": DECISION, "watch": Maybe(_MONITOR), "warm_up_shows": Bool(), "warm_rows": COUNT,
-        "detector": PARAMETER, "drifts": _Drifts(), "lineage": Words(), "clock": COUNT,
+        "detector": PARAMETER, "drifts": _Drifts(), "lineage": Strings(), "clock": COUNT,
     },
-    parts=_learner_parts,
+    parts=_stream_parts,
     renamed={
         "base": "settings", "untold": "pending_calibration", "watch": "monitor", "warm_up_shows": "warm_up_matters",
         "warm_rows": "n_warm_up",

@@ -13,7 +13,7 @@ from .container import ModelFileError, Writer
 from .schema import ArrayOf, Context, Size, Text, parts_of
 
 
-class Words:
+class Strings:
     """Any number of texts, as an array of bytes and one of their ends."""
 
     def __init__(self, size: Size = None) -> None:
@@ -63,7 +63,7 @@ class Keys:
         kinds = np.array([self._KINDS.index(type(item)) for item in plain], dtype=np.uint8)
         whole = np.array([int(item) for item in plain if type(item) in (bool, int)], dtype=np.int64)
         real = np.array([item for item in plain if type(item) is float], dtype=np.float64)
-        words = Words().write([item for item in plain if type(item) is str], writer)
+        words = Strings().write([item for item in plain if type(item) is str], writer)
         return {"kinds": writer.add(kinds), "whole": writer.add(whole), "real": writer.add(real), "words": words}
 
     def read(self, node: Any, context: Context) -> list[Any]:
@@ -73,7 +73,7 @@ class Keys:
         counts = np.bincount(kinds, minlength=len(self._KINDS))
         whole = iter(ArrayOf("i8", int(counts[1] + counts[2])).read(fields["whole"], context).tolist())
         real = iter(ArrayOf("f8", int(counts[3])).read(fields["real"], context).tolist())
-        words = iter(Words(int(counts[4])).read(fields["words"], context))
+        words = iter(Strings(int(counts[4])).read(fields["words"], context))
         take: dict[int, Callable[[], Any]] = {
             0: lambda: None, 1: lambda: bool(next(whole)), 2: lambda: next(whole), 3: lambda: next(real),
             4: lambda: next(words),

@@ -10,11 +10,11 @@ from ...data.columns import ENCODINGS, IMPUTATIONS, SCALES, Choices, Column, Col
 from ...data.table_model import Run, TableModel
 from ...evaluate.prequential import Prequential, Snapshot
 from ...evaluate.score import Score
-from .classifier import MODEL
+from .classifier import CLASSIFIER
 from .container import ModelFileError
 from .parts import COUNT, DETECTOR
 from .schema import ArrayOf, Float, Int, Maybe, Record, Spec, Text, blank
-from .strings import Keys, Words
+from .strings import Keys, Strings
 
 _FIELDS = tuple(name for name in Snapshot.__dataclass_fields__ if name != "window_classes")
 _WHOLE = ("rows", "kept", "bytes", "drifts", "forgotten")
@@ -28,7 +28,7 @@ def _choices(**fields: Any) -> Choices:
 _CHOICES = Record(
     _choices,
     {
-        "target": Text(), "row_id": Maybe(Text()), "drop": Words(), "numeric": Words(), "categorical": Words(),
+        "target": Text(), "row_id": Maybe(Text()), "drop": Strings(), "numeric": Strings(), "categorical": Strings(),
         "encode": Text(*ENCODINGS), "impute": Text(*IMPUTATIONS), "scale": Text(*SCALES),
         "precision": Text("float32", "float64"),
     },
@@ -61,8 +61,8 @@ def _column_parts(columns: Columns) -> dict[str, Any]:
 _COLUMNS = Record(
     _columns,
     {
-        "choices": _CHOICES, "names": Words("C"), "fills": ArrayOf("f8", "C"), "sizes": ArrayOf("i8", "C", low=-1),
-        "categories": Words(), "labels": Text("whole", "text", "number", "truth"), "shift": ArrayOf("f8", "F"),
+        "choices": _CHOICES, "names": Strings("C"), "fills": ArrayOf("f8", "C"), "sizes": ArrayOf("i8", "C", low=-1),
+        "categories": Strings(), "labels": Text("whole", "text", "number", "truth"), "shift": ArrayOf("f8", "F"),
         "scale": ArrayOf("f8", "F"), "mean": ArrayOf("f8", "F"), "deviation": ArrayOf("f8", "F"),
         "recent": ArrayOf("f8", 2, "F"), "weight": Float(), "unseen": COUNT,
     },
@@ -143,5 +143,5 @@ def _table_model(**fields: Any) -> TableModel:
 
 
 TABLE_MODEL = Record(
-    _table_model, {"columns": _COLUMNS, "estimator": MODEL, "rows": COUNT, "run": Maybe(_RUN)}, own=("C", "F")
+    _table_model, {"columns": _COLUMNS, "estimator": CLASSIFIER, "rows": COUNT, "run": Maybe(_RUN)}, own=("C", "F")
 )

@@ -1,0 +1,52 @@
+"""What a stream keeps and what it forgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.settings import Parameters
+
+HALF_LIVES = (np.inf, 1000.0, 100.0, 10.0)  # of the committee behind decay="auto", in rows
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What is kept and what is forgotten; the names are those of the classifier's parameters."""
+
+    memory: int | None
+    second_look: int
+    forget_after: int | None
+    forget_below: float
+    decay: float
+    accept: str
+    statistics: str
+    balanced: bool
+
+
+def policies_of(parameters: Parameters) -> tuple[Policy, ...]:
+    """Return one policy, or for decay="auto" one of each speed."""
+    if parameters.half_life is not None and parameters.decay != 1.0:
+        raise ValueError("Give decay or half_life, not both: half_life=h is decay=0.5 ** (1 / h).")
+    if parameters.names_map and parameters.feature_map == "exact":
+        raise ValueError("feature_map='exact' grows with every row: it cannot follow a stream. Use 'auto'.")
+    if parameters.decay == "auto":
+        decays = [0.5 ** (1.0 / half_life) for half_life in HALF_LIVES]
+    elif parameters.decay != 1.0:
+        decays = [float(parameters.decay)]
+    else:
+        decays = [0.5 ** (1.0 / (parameters.half_life or np.inf))]
+    return tuple(
+        Policy(
+            memory=parameters.memory,
+            second_look=parameters.second_look,
+            forget_after=parameters.forget_after,
+            forget_below=parameters.forget_below,
+            decay=decay,
+            accept=parameters.accept,
+            statistics=parameters.statistics,
+            balanced=parameters.class_weight == "balanced",
+        )
+        for decay in decays
+    )
