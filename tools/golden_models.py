@@ -6,6 +6,7 @@ are compared by its name.  Only the public interface is used.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -14,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from fbtwsvm.drift import HoeffdingDrift
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import SkewedChi2Sampler
 from sklearn.preprocessing import PolynomialFeatures
 
 from fbtwsvm import FBTWSVM, FBTWSVMCV, load, save
-from fbtwsvm.drift import HoeffdingDrift
 
 
 class Data(NamedTuple):
@@ -70,8 +71,9 @@ def drifting(n: int = 900, new: int = 0, classes: int = 3, form: str = "float64"
 
 
 def model(**parameters: Any) -> Any:
-    """Return a classifier with a fixed seed and one thread."""
-    return FBTWSVM(**{"random_state": 0, "n_jobs": 1, **parameters})
+    """Return a classifier with a fixed seed and one thread; GOLDEN_TOL is the tolerance of its planes."""
+    solver = {"tol": float(os.environ["GOLDEN_TOL"]), "max_iter": 100_000} if "GOLDEN_TOL" in os.environ else {}
+    return FBTWSVM(**{"random_state": 0, "n_jobs": 1, **solver, **parameters})
 
 
 def small_stream(**parameters: Any) -> Any:

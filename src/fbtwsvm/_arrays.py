@@ -12,15 +12,36 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 Array = npt.NDArray[Any]
+Index = slice | Array
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` on first use and keep the machine code on disk."""
-    decorate: Callable[..., Any] = numba.njit(
-        cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy"
-    )
+    """Compile `function` on first use and keep the machine code on disk.
+
+    The fast-math flags allow sums to be reordered and multiply-adds to be fused, and nothing else.
+    """
+    return _compile(function, fastmath={"reassoc", "contract"})
+
+
+def compiled_exactly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` so that it rounds as NumPy does."""
+    return _compile(function, fastmath=False)
+
+
+def _compile(function: Callable[..., Any], fastmath: Any) -> Callable[..., Any]:
+    decorate: Callable[..., Any] = numba.njit(cache=True, nogil=True, fastmath=fastmath, error_model="numpy")
     machine_code: Callable[..., Any] = decorate(function)
     return machine_code
+
+
+def tiles(first: int, last: int, size: int) -> list[slice]:
+    """Cut the rows from `first` to `last` into slices of at most `size`."""
+    return [slice(start, min(start + size, last)) for start in range(int(first), int(last), size)]
+
+
+def class_starts(labels: Array, n_classes: int) -> Array:
+    """Return where each class begins among sorted class indices, and where the last one ends."""
+    return np.searchsorted(labels, np.arange(n_classes + 1))
 
 
 def array_bytes(thing: Any, seen: set[int] | None = None) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from threading import Lock
 from typing import Any, TypeVar
@@ -25,7 +26,7 @@ def _controller() -> ThreadpoolController:
 
 
 class _OneBlasThread:
-    """One BLAS thread as long as anyone asks for it: the first who comes sets the limit, the last who goes lifts it."""
+    """Reference-counted limit of one BLAS thread."""
 
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
@@ -83,3 +84,15 @@ def stream(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | Non
 def each(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | None) -> list[Out]:
     """Call `function` on the items in threads; the results do not depend on how many there are."""
     return list(stream(function, items, n_jobs))
+
+
+@dataclass(frozen=True)
+class Threads:
+    """How many threads to use; where a function takes None instead, it leaves all threads to BLAS."""
+
+    n_jobs: int | None
+
+
+def each_in(threads: Threads | None, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
+    """Call `function` on the items in these threads, or one after the other."""
+    return [function(item) for item in items] if threads is None else each(function, items, threads.n_jobs)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._arrays import Array
 from ._log import shown, warn
-from .batch.fit import fit_larger, fit_rows, is_larger
+from .batch.fit import fit_rows, fits_in_memory
 from .batch.model import BatchModel
 from .batch.spool import Spool, are_chunks, chunks_of
 from .features.kernels import KERNELS, Kernel, check_domain
@@ -594,7 +594,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
                 f"There are too many rows ({size / 2**20:.0f} MiB) to learn at once and still find by id. Learn them "
                 "with partial_fit, in chunks."
             )
-        model = fit_larger(parameters, X, y, weights) if is_larger(parameters, X) else fit_rows(parameters, rows)
+        model = fit_rows(parameters, X, y, weights, mapped=fits_in_memory(parameters, X))
         if size <= _MOST_KEPT:
             model = replace(model, rows=rows.take(np.flatnonzero(weights > 0)))
         return model, columns
@@ -612,10 +612,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             return X, y
 
         with closing(Spool(chunks_of(chunks), check)) as rows:
-            if len(rows) <= _FEW_ROWS:
-                model = fit_rows(parameters, CheckedRows.unnamed(rows[:], rows.y))
-            else:
-                model = fit_larger(parameters, rows, rows.y, None)
+            few = len(rows) <= _FEW_ROWS
+            model = fit_rows(parameters, rows[:] if few else rows, rows.y, None, mapped=few)
         return model, _columns_of(probe)
 
     def _checked(

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._threads import Threads
 from ..features.kernels import Kernel
-from ..model.decision import PairRule
 from ..model.mapping import Mapping
 from ..model.rows import TrainingRows
 from ..model.settings import Settings
-from .machine import learn
+from .homes import MemoryHome
+from .solve import solve
 
 _MOST_TRAIN, _MOST_HELD = 8000, 4000  # rows that a map is tried on
 _WORTH = 1.0  # standard errors of the rise in accuracy that a larger map must bring
 
 
-def grow(
+def choose_size(
     rows: TrainingRows,
     settings: Settings,
     make: Callable[[int], Any],
@@ -34,16 +35,15 @@ def grow(
     is hardly by chance: one standard error, by McNemar's count of the rows on which the two disagree.
     """
     train, held = _split(rows, seed)
-    sample = _part(rows, train)
-    labels = rows.labels[held]
+    sample, labels, X = replace(rows.subset(train), small=False), rows.labels[held], rows.X[rows.index[held]]
     settings = replace(settings, decision="value")
     smallest, largest = sizes
-    best, right = smallest, _right(sample, rows.X[rows.index[held]], labels, make(smallest), settings, kernel)
+    best, right = smallest, _right(sample, X, labels, make(smallest), settings, kernel)
     while best < largest:
         size = min(2 * best, largest)
         if size > sample.n:
             break
-        now = _right(sample, rows.X[rows.index[held]], labels, make(size), settings, kernel)
+        now = _right(sample, X, labels, make(size), settings, kernel)
         gained, lost = int((now & ~right).sum()), int((right & ~now).sum())
         if gained - lost <= _WORTH * np.sqrt(gained + lost):
             break
@@ -55,13 +55,11 @@ def _right(
     sample: TrainingRows, X: Any, labels: Array, transformer: Any, settings: Settings, kernel: str | Kernel
 ) -> Array:
     """Which of the held-out rows are classified rightly with a map."""
-    y = np.repeat(np.arange(sample.n_classes), np.diff(sample.starts))
-    mapping, data = Mapping.fit(transformer, sample, y, kernel, settings.n_jobs)
-    nobody = np.zeros(sample.n, dtype=bool)
-    machine = learn(settings, data, sample.starts, sample.weights, nobody, exact=False)
-    rule = PairRule(machine.decision, machine.solution.planes)
-    winners = rule.winners(mapping.rows(X, threads=(settings.n_jobs,)))
-    return np.asarray(winners == labels)
+    threads = Threads(settings.options.n_jobs)
+    mapping, data = Mapping.fit(transformer, sample, sample.labels, kernel, threads)
+    home = MemoryHome(sample, data, settings.options.n_jobs)
+    (solved,) = solve(settings, home, np.zeros(sample.n, dtype=bool), seed=0)
+    return np.asarray(solved.rule.winners(mapping.rows(X, threads=threads)) == labels)
 
 
 def _split(rows: TrainingRows, seed: int) -> tuple[Array, Array]:
@@ -77,17 +75,3 @@ def _split(rows: TrainingRows, seed: int) -> tuple[Array, Array]:
         train.append(np.sort(shuffled[:n_train]))
         held.append(shuffled[n_train : n_train + n_held])
     return np.concatenate(train), np.concatenate(held)
-
-
-def _part(rows: TrainingRows, chosen: Array) -> TrainingRows:
-    """Return some of the sorted rows, as training rows of their own."""
-    index = rows.index[chosen]
-    return TrainingRows(
-        X=rows.X[index],
-        index=np.arange(len(index)),
-        weights=rows.weights[chosen],
-        starts=np.searchsorted(chosen, rows.starts),
-        source=np.arange(len(index)),
-        given_weights=rows.weights[chosen],
-        small=False,
-    )

@@ -1,91 +1,131 @@
-"""From checked rows to what the engine solves: order, gamma, map, judged rows."""
+"""From checked rows to what the solver wants: order, gamma, map, rows to calibrate on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, class_starts, tiles
 from .._log import LOG
-from ..features.exact import ExactKernel
-from ..features.fourier import FourierFeatures
+from .._threads import Threads
+from ..features import ExactKernel, FourierFeatures, NystroemFeatures
 from ..features.kernels import gamma_scale
-from ..features.nystroem import NystroemFeatures
 from ..model.choose_map import auto_components, choose_map, most_components
 from ..model.mapping import Mapping
 from ..model.rows import TrainingRows, arrange, calibration_rows, class_factors, present_classes
 from ..model.settings import Parameters, Settings
 from .choose_gamma import search_gamma
-from .choose_size import grow
+from .choose_size import choose_size
+from .homes import Home, MemoryHome, UnmappedHome
+from .solve import Solved, solve, solve_kernel
 
 _MAP_SAMPLE = 8192  # rows that a map is fitted on when it cannot be all
-_MOST_JUDGED = 512  # rows of a class that the decision rule is fitted on, unless the data is small
+_MOST_WANTED = 512  # rows of a class that the decision rule is calibrated on, unless the data is small
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Training rows, mapped; `data` is the kernel matrix where the map is the exact kernel."""
+    """Training rows in order, with the fitted map.
+
+    home    where the mapped rows live; None where the map is the exact kernel, whose matrix is `kernel`
+    wanted  marks the rows that the decision rule is calibrated on
+    """
 
     classes: Array
     settings: Settings
     gamma: float | None
     rows: TrainingRows
     mapping: Mapping
-    data: Array
-    judged: Array
+    home: Home | None
+    kernel: Array | None
+    wanted: Array
+    seed: int
 
+    @property
+    def data(self) -> Array:
+        """Mapped rows, or the kernel matrix, where they are in memory."""
+        if self.kernel is not None:
+            return self.kernel
+        assert isinstance(self.home, MemoryHome)
+        return self.home.data
 
-def ordered(parameters: Parameters, X: Any, y: Array, weights: Array) -> tuple[Array, TrainingRows]:
-    """Return the classes, and the rows in the order of the engine with class weights applied."""
-    classes, labels = present_classes(y, weights)
-    weights = weights * class_factors(parameters.class_weight, classes, labels, weights)
-    return classes, arrange(X, labels, weights, len(classes))
+    def solve(
+        self, settings: Settings, multiples: Sequence[float] = (1.0,), grams: Sequence[Array] | None = None
+    ) -> list[Solved]:
+        """Solve all planes with these settings, for several multiples of C."""
+        if self.kernel is not None:
+            rows = self.rows
+            return solve_kernel(settings, self.kernel, rows.starts, rows.weights, self.wanted, multiples)
+        assert self.home is not None
+        return solve(settings, self.home, self.wanted, self.seed, multiples, grams)
 
 
 def prepare(
     parameters: Parameters,
     X: Any,
     y: Array,
-    weights: Array,
+    weights: Array | None,
     *,
+    mapped: bool = True,
     quick: bool = False,
     grows: bool = True,
     known: Callable[[Mapping], Array | None] | None = None,
 ) -> Prepared:
-    """Prepare checked rows for a classifier's parameters; `quick` takes the plain width and the exact kernel.
+    """Order rows, choose gamma and the map; `quick` takes gamma "scale" and the exact kernel.
 
-    Unless it `grows`, a map of as many features as seem right is as large as rows of that number usually want.
-    `known` may have rows mapped already: given the fitted map, it returns X mapped, or None.
+    Rows that are not to be held `mapped` in memory have their map fitted on a sample.  Weights of None are all one.
+    Unless it `grows`, a map of as many features as seem right is as large as rows of that number usually want.  `known`
+    may have rows mapped already: given the fitted map, it returns X mapped, or None.
     """
-    classes, rows = ordered(parameters, X, y, weights)
+    classes, rows, labels = (ordered if mapped else _ordered_compactly)(parameters, X, y, weights)
     seed, settings = parameters.seed(), parameters.settings(len(classes))
     feature_map, n_components = (parameters.feature_map, parameters.n_components) if not quick else ("auto", "auto")
-    # Once before the ladder, so that a map that cannot be is refused before any time is spent.
-    choose_map(parameters.kernel, feature_map, n_components, None, rows, seed)
+
+    def make(count: int | str, gamma: float | None) -> Any:
+        return choose_map(parameters.kernel, feature_map, count, gamma, rows, seed)
+
+    make(n_components, None)  # so that a map that cannot be is refused before any time is spent
     gamma = choose_gamma(parameters, rows, settings, seed, quick=quick)
     if n_components == "auto" and grows and not quick:
-        n_components = _grown(parameters, rows, settings, gamma, seed)
-    transformer = choose_map(parameters.kernel, feature_map, n_components, gamma, rows, seed)
+        n_components = _grown(parameters, rows, settings, lambda count: make(count, gamma), seed)
+    transformer = make(n_components, gamma)
     LOG.info("mapping %d %srows", rows.n, "distinct " if rows.small else "")
-    mapping, data = Mapping.fit(transformer, rows, y, parameters.kernel, parameters.n_jobs, known)
-    judged = calibration_rows(rows.starts, mapping.landmarks(rows), seed, rows.n if rows.small else _MOST_JUDGED)
-    return Prepared(classes, settings, gamma, rows, mapping, data, judged)
+    kernel: Array | None = None
+    home: Home | None = None
+    if mapped:
+        mapping, data = Mapping.fit(transformer, rows, y, parameters.kernel, Threads(parameters.n_jobs), known)
+        landmarks = mapping.landmarks(rows)
+        if mapping.exact:
+            kernel = data
+        else:
+            home = MemoryHome(rows, data, parameters.n_jobs)
+    else:
+        mapping, landmarks = _fit_on_sample(parameters, transformer, rows, y, labels, seed)
+        home = UnmappedHome(rows, mapping, parameters.n_jobs)
+    wanted = calibration_rows(rows.starts, landmarks, seed, rows.n if rows.small else _MOST_WANTED)
+    return Prepared(classes, settings, gamma, rows, mapping, home, kernel, wanted, seed)
 
 
-def prepare_larger(parameters: Parameters, X: Any, y: Array, weights: Array | None) -> tuple[Prepared, int]:
-    """Prepare rows that are not to be mapped all at once; `data` stays empty.  Returns the seed too.
+def ordered(parameters: Parameters, X: Any, y: Array, weights: Array | None) -> tuple[Array, TrainingRows, Array]:
+    """Return the classes, the rows sorted by class with class weights applied, and the class index of each row."""
+    weights = np.ones(len(y)) if weights is None else weights
+    classes, labels = present_classes(y, weights)
+    weights = weights * class_factors(parameters.class_weight, classes, labels, weights)
+    return classes, arrange(X, labels, weights, len(classes)), labels
 
-    The map is fitted on a sample of the rows.  Weights of None are all one; what is held of each row is kept small.
-    """
+
+def _ordered_compactly(
+    parameters: Parameters, X: Any, y: Array, weights: Array | None
+) -> tuple[Array, TrainingRows, Array]:
+    """Do the same for very many rows, of which as little as possible is held; duplicates are not merged."""
     classes, _ = present_classes(np.unique(y if weights is None else y[weights > 0]))
     # Sorting, as np.unique does for these places, would take many times the memory of the labels.
     labels = np.empty(len(y), dtype=np.int16 if len(classes) < 2**15 else np.int64)
-    for first in range(0, len(y), _MAP_SAMPLE):
-        part = slice(first, first + _MAP_SAMPLE)
+    for part in tiles(0, len(y), _MAP_SAMPLE):
         labels[part] = np.minimum(np.searchsorted(classes, y[part]), len(classes) - 1)
     order = np.argsort(labels, kind="stable").astype(np.int32 if len(y) < 2**31 else np.int64)
     if weights is None and parameters.class_weight is None:
@@ -95,41 +135,34 @@ def prepare_larger(parameters: Parameters, X: Any, y: Array, weights: Array | No
         order = order[weights[order] > 0]
         weights = weights * class_factors(parameters.class_weight, classes, labels, weights)
         sorted_weights = weights[order]
-    starts = np.searchsorted(labels[order], np.arange(len(classes) + 1))
+    starts = class_starts(labels[order], len(classes))
     rows = TrainingRows(X, order, sorted_weights, starts, np.empty(0, dtype=np.int64), weights, small=False)
-    seed, settings = parameters.seed(), parameters.settings(len(classes))
-    choose_map(parameters.kernel, parameters.feature_map, parameters.n_components, None, rows, seed)
-    gamma = choose_gamma(parameters, rows, settings, seed)
-    n_components = (
-        _grown(parameters, rows, settings, gamma, seed)
-        if parameters.n_components == "auto"
-        else parameters.n_components
-    )
-    transformer = choose_map(parameters.kernel, parameters.feature_map, n_components, gamma, rows, seed)
+    return classes, rows, labels
+
+
+def _fit_on_sample(
+    parameters: Parameters, transformer: Any, rows: TrainingRows, y: Array, labels: Array, seed: int
+) -> tuple[Mapping, Array]:
+    """Fit the map on a sample of the rows; return it, and which rows it was built from."""
     if isinstance(transformer, ExactKernel):
         raise ValueError("feature_map='exact' needs all rows in memory: give them as one array, or use 'nystroem'.")
     features = getattr(transformer, "n_components", None)
-    count = min(len(order), max(_MAP_SAMPLE, 2 * int(features) if isinstance(features, Integral) else 0))
-    some = np.sort(np.random.default_rng(seed).choice(len(order), count, replace=False))
-    some = np.sort(order[some])
-    sample = arrange(X[some], labels[some], weights[some], len(classes), merge=False)
-    mapping, _ = Mapping.fit(transformer, sample, y[some], parameters.kernel, parameters.n_jobs)
-    marked = np.isin(order, some[mapping.landmark_places(sample)])
-    judged = calibration_rows(starts, marked, seed, _MOST_JUDGED)
-    return Prepared(classes, settings, gamma, rows, mapping, np.empty((0, 0)), judged), seed
+    count = min(rows.n, max(_MAP_SAMPLE, 2 * int(features) if isinstance(features, Integral) else 0))
+    some = np.sort(np.random.default_rng(seed).choice(rows.n, count, replace=False))
+    some = np.sort(rows.index[some])
+    sample = arrange(rows.X[some], labels[some], rows.given_weights[some], rows.n_classes, merge=False)
+    mapping, _ = Mapping.fit(transformer, sample, y[some], parameters.kernel, Threads(parameters.n_jobs))
+    return mapping, np.isin(rows.index, some[mapping.landmark_places(sample)])
 
 
-def _grown(parameters: Parameters, rows: TrainingRows, settings: Settings, gamma: float | None, seed: int) -> int | str:
+def _grown(
+    parameters: Parameters, rows: TrainingRows, settings: Settings, make: Callable[[int | str], Any], seed: int
+) -> int | str:
     """Let a random map of a large set of rows grow as long as it pays; every other map stays as it is ("auto")."""
-
-    def make(count: int | str) -> Any:
-        return choose_map(parameters.kernel, parameters.feature_map, count, gamma, rows, seed)
-
     if rows.small or not isinstance(make("auto"), FourierFeatures | NystroemFeatures):
         return "auto"
-    usual = auto_components(rows.n, rows.n_classes)
-    largest = most_components(rows.n, rows.n_classes)
-    chosen = grow(rows, settings, make, parameters.kernel, (usual, largest), seed)
+    usual, largest = auto_components(rows.n, rows.n_classes), most_components(rows.n, rows.n_classes)
+    chosen = choose_size(rows, settings, make, parameters.kernel, (usual, largest), seed)
     LOG.info("features: %d (between %d and %d)", chosen, usual, largest)
     return chosen
 
@@ -137,7 +170,7 @@ def _grown(parameters: Parameters, rows: TrainingRows, settings: Settings, gamma
 def choose_gamma(
     parameters: Parameters, rows: TrainingRows, settings: Settings, seed: int, *, quick: bool = False
 ) -> float | None:
-    """Resolve gamma: given, from the variance, or by the ladder; None where the kernel has none."""
+    """Resolve gamma: given, from the variance, or by cross-validation; None where the kernel has none."""
     if not parameters.uses_gamma:
         return None
     if not isinstance(parameters.gamma, str):

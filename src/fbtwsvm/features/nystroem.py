@@ -7,13 +7,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, get_blas_funcs, solve_triangular
+from scipy.linalg import get_blas_funcs, solve_triangular
 from scipy.linalg.lapack import dtrtri
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
+from .._linalg import lower_factor
 from .base import _DEFAULT_COMPONENTS, FeatureMap
 from .kernels import KERNELS, Kernel, similarity
 
@@ -160,16 +161,11 @@ def check_landmarks(count: int, n: int) -> None:
 def _jittered_factor(between: Array, jitter: float) -> Array:
     """Cholesky factor of a kernel matrix of landmarks; close ones make it singular, so the jitter grows if it must."""
     matrix = np.asarray(between, dtype=np.float64)
-    trace = float(np.trace(matrix)) or 1.0
-    for growth in (1.0, 1e2, 1e4):
-        try:
-            ridged = matrix + growth * jitter * trace * np.eye(len(matrix))
-            factor: Array = cholesky(ridged, lower=True, check_finite=False)
-        except LinAlgError:
-            continue
-        return factor
-    raise ValueError(
-        "The kernel matrix of the landmarks is not positive semi-definite: this kernel cannot have a feature map."
+    smallest = jitter * (float(np.trace(matrix)) or 1.0)
+    return lower_factor(
+        matrix,
+        "The kernel matrix of the landmarks is not positive semi-definite: this kernel cannot have a feature map.",
+        ridges=(smallest, 1e2 * smallest, 1e4 * smallest),
     )
 
 

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import SkewedChi2Sampler
 
-from .._arrays import Array
-from .._threads import each
+from .._arrays import Array, tiles
+from .._threads import Threads, each_in
 from ..features.base import FeatureMap
 from ..features.exact import ExactKernel
 from ..features.fourier import FourierFeatures
@@ -74,7 +74,7 @@ class Mapping:
         rows: TrainingRows,
         y: Array,
         kernel: str | Kernel,
-        n_jobs: int | None = 1,
+        threads: Threads | None = None,
         known: Callable[[Mapping], Array | None] | None = None,
     ) -> tuple[Mapping, Array]:
         """Fit the map; return it with the mapped training rows (or their kernel matrix, without bias).
@@ -92,7 +92,7 @@ class Mapping:
         if mapping.exact:  # in float32 the matrix would not be positive definite, nor its large coefficients exact
             mapping.dtype = np.dtype(np.float64)
         there = None if known is None else known(mapping)
-        mapped = mapping.rows(rows.X, rows.index, threads=(n_jobs,)) if there is None else there[rows.index]
+        mapped = mapping.rows(rows.X, rows.index, threads) if there is None else there[rows.index]
         if not (isinstance(transformer, _NORMALISED) and is_normalised(getattr(transformer, "kernel", kernel))):
             plain = mapped[:, :-1]
             squares = np.diag(plain) if mapping.exact else np.einsum("ij,ij->i", plain, plain)
@@ -165,10 +165,10 @@ class Mapping:
         """Whether rows may be mapped in several threads: code that is not ours may not expect that."""
         return isinstance(self.transformer, FeatureMap) and not callable(self.transformer.kernel)
 
-    def rows(self, X: Any, index: Array | None = None, *, threads: tuple[int | None] | None = None) -> Array:
+    def rows(self, X: Any, index: Array | None = None, threads: Threads | None = None) -> Array:
         """Map the rows (those of `index`, in its order) tile by tile and append the bias column.
 
-        `threads` holds an n_jobs for tiles in threads; None leaves all threads to BLAS.
+        `threads` are for the tiles; None leaves all threads to BLAS.
         """
         n = X.shape[0] if index is None else len(index)
 
@@ -183,12 +183,7 @@ class Mapping:
             np.multiply(tile, self.dtype.type(self.scale), out=out[part, :-1])
             out[part, -1] = 1.0
 
-        parts = [slice(start, min(start + _TILE, n)) for start in range(0, max(n, 1), _TILE)]
-        if threads is None or not self.threaded:
-            for part in parts:
-                put(part)
-        else:
-            each(put, parts, threads[0])
+        each_in(threads if self.threaded else None, put, tiles(0, n, _TILE))
         return out
 
     def _transform(self, X: Any) -> Array:

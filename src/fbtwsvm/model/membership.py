@@ -7,26 +7,26 @@ distance to the opponent's and R the largest r of the class (paper, section on f
                                s_i = (1-mu) t_i   otherwise
 
 The published code then rescales s to (0, 1] within each class and pair, and so do we unless the
-formula is wanted as printed.
+formula is wanted as printed.  `membership` is the formula, for one row and opponent; what it must know of all rows of
+a class, the `Ranges`, comes from `Extremes`, which can be found piece by piece.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from .._arrays import Array
-from .._threads import each
+from .._arrays import Array, compiled_exactly, tiles
+from .._threads import Threads, each_in
 
 _TILE = 1024  # rows looked at in one go
 _DELTA = 1e-10  # keeps R away from zero
 _SMALLEST = float(np.finfo(np.float64).eps)  # the lower end of the published code's (0, 1]
 
 
-def distances_to_means(rows: Array, means: Array, *, threads: tuple[int | None] | None = None) -> Array:
-    """Squared distances of rows to the class means; the bias column cancels.
-
-    `threads` holds an n_jobs for tiles in threads; None is a plain loop.
-    """
+def distances_to_means(rows: Array, means: Array, threads: Threads | None = None) -> Array:
+    """Squared distances of rows to the class means, in tiles and threads; the bias column cancels."""
     centre = means.mean(axis=0)
     shifted = (means - centre).astype(rows.dtype)
     mean_norms = np.einsum("ij,ij->i", means - centre, means - centre)
@@ -38,13 +38,21 @@ def distances_to_means(rows: Array, means: Array, *, threads: tuple[int | None] 
         products = (tile @ shifted.T).astype(np.float64)
         distances[part] = clean(norms - 2.0 * products + mean_norms, norms + mean_norms, rows.dtype)
 
-    parts = [slice(first, first + _TILE) for first in range(0, len(rows), _TILE)]
-    if threads is None:
-        for part in parts:
-            look(part)
-    else:
-        each(look, parts, threads[0])
+    each_in(threads, look, tiles(0, len(rows), _TILE))
     return distances
+
+
+def distances_from_kernel(kernel: Array, weights: Array, starts: Array) -> Array:
+    """Squared distances of rows to the class means, from inner products alone."""
+    n_classes = len(starts) - 1
+    average = np.zeros((len(kernel), n_classes))
+    for k in range(n_classes):
+        block = slice(starts[k], starts[k + 1])
+        average[block, k] = weights[block] / weights[block].sum()
+    products = kernel.astype(np.float64) @ average
+    mean_norms = np.einsum("ik,ik->k", average, products)
+    norms = np.diag(kernel).astype(np.float64)[:, None]
+    return clean(norms - 2.0 * products + mean_norms, norms + mean_norms, kernel.dtype)
 
 
 def clean(distances: Array, sizes: Array, dtype: np.dtype) -> Array:
@@ -53,94 +61,131 @@ def clean(distances: Array, sizes: Array, dtype: np.dtype) -> Array:
     return distances
 
 
-def memberships(own: Array, other: Array, mu: float, kind: str, gone: tuple[float, float] | None = None) -> Array:
-    """Membership of the rows of one class against every class.
+@compiled_exactly
+def membership(own, other, farthest, low, high, noisy, usual):
+    """Membership of one row against one opponent, from its squared distances to both centres.
 
-    Parameters
-    ----------
-    own : ndarray of shape (n,)
-        Squared distances to the centre of the rows' own class.
-    other : ndarray of shape (n, n_classes)
-        Squared distances to every centre.
-    mu : float
-        Share of a noisy row.
-    kind : {"fuzzy", "printed", "none"}
-        Rescaled to (0, 1], as printed, or all ones.
-    gone : (float, float) or None
-        Squared distances of the nearest and the farthest row of the class among those that are no longer here.
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-        In [0, 1]; all ones where the rule gives every row of the class the same value, and for
-        classes of one or two rows, which are all equally far from their own mean.
+    `farthest` is the largest squared distance of its class, `low` and `high` the smallest and largest t mu of the
+    class against this opponent; a `low` of zero and a `high` of one leave the formula as printed, equal ones make it
+    one.  `noisy` and `usual` are mu and 1 - mu.
     """
-    shape = other.shape
-    if kind == "none" or (gone is None and len(own) <= 2):
-        return np.ones(shape)
-    farthest = max(own.max(), gone[1]) if gone else own.max()
-    closeness = 1.0 - np.sqrt(own / (farthest + _DELTA))
-    share: Array = np.where(own[:, None] >= other, mu, 1.0 - mu) * closeness[:, None]
-    low, high = share.min(axis=0), share.max(axis=0)
-    if gone:
-        low = np.minimum(low, 1.0 - np.sqrt(gone[1] / (farthest + _DELTA)))
-        high = np.maximum(high, max(mu, 1.0 - mu) * (1.0 - np.sqrt(gone[0] / (farthest + _DELTA))))
-    return _rescaled(share, low, high, kind)
+    if high - low <= 1e-9 * max(high, _SMALLEST):
+        return 1.0
+    share = noisy if own >= other else usual
+    closeness = 1.0 - np.sqrt(min(own / (farthest + _DELTA), 1.0))
+    if low == 0.0 and high == 1.0:
+        return share * closeness
+    return min(1.0, max(0.0, _SMALLEST + (1.0 - _SMALLEST) * (share * closeness - low) / (high - low)))
 
 
-def _rescaled(share: Array, low: Array, high: Array, kind: str) -> Array:
-    """Bring memberships to (0, 1], in place; one where the rule gives every row the same."""
-    constant = high - low <= 1e-9 * np.maximum(high, _SMALLEST)
-    if kind == "fuzzy":
-        width = np.where(constant, 1.0, high - low)
-        share = _SMALLEST + (1.0 - _SMALLEST) * (share - low) / width
-    share[:, constant] = 1.0
-    return share
+@compiled_exactly
+def _memberships(distances, labels, farthest, low, high, noisy, usual):
+    """Memberships of rows (n, n_classes) against every class."""
+    n, n_classes = distances.shape
+    shares = np.empty((n, n_classes))
+    for i in range(n):
+        own = labels[i]
+        for k in range(n_classes):
+            shares[i, k] = membership(
+                distances[i, own], distances[i, k], farthest[own], low[own, k], high[own, k], noisy, usual
+            )
+    return shares
 
 
+@dataclass(frozen=True)
 class Ranges:
-    """What memberships need to know of all rows of a class, found piece by piece.
+    """What the formula must know of all rows of each class.
+
+    farthest   (n_classes,): largest squared distance to the own centre
+    low, high  (n_classes, n_classes): smallest and largest t mu of a class against an opponent
+    noisy      mu, the share of rows nearer to the other centre; `usual` is that of the others
+    """
+
+    farthest: Array
+    low: Array
+    high: Array
+    noisy: float
+    usual: float
+
+    @classmethod
+    def unknown(cls, n_classes: int, mu: float) -> Ranges:
+        """Nothing is known: every row counts fully."""
+        zero = np.zeros((n_classes, n_classes))
+        return cls(np.zeros(n_classes), zero, zero.copy(), mu, 1.0 - mu)
+
+    def memberships(self, distances: Array, labels: Array) -> Array:
+        """Memberships (n, n_classes) of rows of these classes, given their squared distances to all centres."""
+        shares: Array = _memberships(distances, labels, self.farthest, self.low, self.high, self.noisy, self.usual)
+        return shares
+
+
+class Extremes:
+    """Nearest and farthest rows of every class, against every opponent, found piece by piece.
 
     The smallest and the largest membership of a class against an opponent are those of its nearest or farthest row,
     among the noisy rows or among the others.
+
+    nearest, farthest  (2, n_classes, n_classes): squared distances; noisy rows and others, own class, opponent
+    counts             (n_classes,): rows
     """
 
-    def __init__(self, n_classes: int, mu: float, kind: str, sizes: Array) -> None:
-        self.mu, self.kind, self.sizes = mu, kind, sizes
-        shape = (2, n_classes, n_classes)  # noisy rows and others, own class, opponent
+    def __init__(self, n_classes: int) -> None:
+        shape = (2, n_classes, n_classes)
         self.nearest, self.farthest = np.full(shape, np.inf), np.full(shape, -np.inf)
+        self.counts = np.zeros(n_classes, dtype=np.int64)
 
-    def widen(self, k: int, distances: Array) -> None:
-        """Take rows of class k in, given their squared distances to all centres."""
+    @classmethod
+    def of_class(cls, k: int, distances: Array) -> Extremes:
+        """Extremes of rows of class k, given their squared distances to all centres."""
+        found = cls(distances.shape[1])
         own = distances[:, k, None]
         noisy = own >= distances
-        for group, members in enumerate((noisy, ~noisy)):
-            nearest = np.where(members, own, np.inf).min(axis=0)
-            self.nearest[group, k] = np.minimum(self.nearest[group, k], nearest)
-            farthest = np.where(members, own, -np.inf).max(axis=0)
-            self.farthest[group, k] = np.maximum(self.farthest[group, k], farthest)
+        found.counts[k] = len(distances)
+        for group, chosen in enumerate((noisy, ~noisy)):
+            found.nearest[group, k] = np.where(chosen, own, np.inf).min(axis=0)
+            found.farthest[group, k] = np.where(chosen, own, -np.inf).max(axis=0)
+        return found
 
-    def merge(self, other: Ranges) -> None:
-        """Take the rows of another piece in."""
-        np.minimum(self.nearest, other.nearest, out=self.nearest)
-        np.maximum(self.farthest, other.farthest, out=self.farthest)
+    def __add__(self, other: Extremes) -> Extremes:
+        """Extremes of the rows of both."""
+        both = Extremes(len(self.counts))
+        both.nearest, both.farthest = np.minimum(self.nearest, other.nearest), np.maximum(self.farthest, other.farthest)
+        both.counts = self.counts + other.counts
+        return both
 
-    def memberships(self, distances: Array, labels: Array) -> Array:
-        """Memberships of rows of the given classes against every class, as `memberships` has them."""
-        share = np.ones(distances.shape)
-        for k in np.unique(labels):
-            if self.kind == "none" or self.sizes[k] <= 2:
-                continue
-            mine = labels == k
-            own, farthest = distances[mine, k], self.farthest[:, k].max() + _DELTA
-            trust = np.array([self.mu, 1.0 - self.mu])[:, None]
+    def ranges(self, mu: float, kind: str, gone: tuple[Array, Array, Array] | None = None) -> Ranges:
+        """Return what the formula needs; `kind` is "fuzzy", "printed" (not rescaled) or "none" (all ones).
+
+        `gone` are counts, and squared distances of the nearest and the farthest row, of rows of each class that are
+        not here any more: which of them were noisy is not known.
+        """
+        n_classes = len(self.counts)
+        found = Ranges.unknown(n_classes, mu)
+        if kind == "none":
+            return found
+        for k in range(n_classes):
+            there = gone is not None and gone[0][k] > 0
+            if self.counts[k] == 0 or (not there and self.counts[k] <= 2):
+                continue  # one or two rows are all equally far from their own mean
+            farthest = self.farthest[:, k].max()
+            if gone is not None and there:
+                farthest = max(farthest, gone[2][k])
+            shares = np.array([mu, 1.0 - mu])[:, None]
             seen = np.isfinite(self.nearest[:, k])
-            least = trust * (1.0 - np.sqrt(np.where(seen, self.farthest[:, k], 0.0) / farthest))
-            most = trust * (1.0 - np.sqrt(np.where(seen, self.nearest[:, k], 0.0) / farthest))
-            low = np.where(seen, least, np.inf).min(axis=0)
-            high = np.where(seen, most, -np.inf).max(axis=0)
-            noisy = own[:, None] >= distances[mine]
-            closeness = 1.0 - np.sqrt(np.minimum(own / farthest, 1.0))
-            part = np.where(noisy, self.mu, 1.0 - self.mu) * closeness[:, None]
-            share[mine] = np.clip(_rescaled(part, low, high, self.kind), 0.0, 1.0)
-        return share
+            least = shares * _closeness(np.where(seen, self.farthest[:, k], 0.0), farthest)
+            most = shares * _closeness(np.where(seen, self.nearest[:, k], 0.0), farthest)
+            low, high = np.where(seen, least, np.inf).min(axis=0), np.where(seen, most, -np.inf).max(axis=0)
+            if gone is not None and there:
+                low = np.minimum(low, min(mu, 1.0 - mu) * _closeness(gone[2][k], farthest))
+                high = np.maximum(high, max(mu, 1.0 - mu) * _closeness(gone[1][k], farthest))
+            found.farthest[k] = farthest
+            if kind == "printed":
+                constant = high - low <= 1e-9 * np.maximum(high, _SMALLEST)
+                low, high = np.zeros(n_classes), np.where(constant, 0.0, 1.0)
+            found.low[k], found.high[k] = low, high
+        return found
+
+
+def _closeness(squares: Array, farthest: float) -> Array:
+    """1 - r / R from squared distances."""
+    return np.asarray(1.0 - np.sqrt(squares / (farthest + _DELTA)))

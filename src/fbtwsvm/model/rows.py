@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import Array
+from .._arrays import Array, class_starts
 
 SMALL = 2000  # up to so many distinct rows the data counts as small: exact kernel, no random choice
 _MERGE_FACTOR = 5  # look for equal rows when there are at most this many times SMALL
@@ -65,15 +65,38 @@ class TrainingRows:
         """Class index of every sorted row."""
         return np.repeat(np.arange(self.n_classes), np.diff(self.starts))
 
-    def spread(self, values: Array, *, shared: bool) -> Array:
-        """Values of sorted rows back on the given rows; `shared` ones are split by weight among twins."""
+    def subset(self, chosen: Array, *, drop_empty: bool = False) -> TrainingRows:
+        """Return some of the sorted rows, in their order, as training rows of their own."""
+        index = self.index[chosen]
+        starts = np.searchsorted(chosen, self.starts)
+        if drop_empty:
+            starts = starts[np.concatenate([[True], np.diff(starts) > 0])]
+        every = np.arange(len(index))
+        return TrainingRows(
+            X=self.X[index],
+            index=every,
+            weights=self.weights[chosen],
+            starts=starts,
+            source=every,
+            given_weights=self.weights[chosen],
+            small=self.small,
+        )
+
+    def spread(self, values: Array) -> Array:
+        """Values of sorted rows back on the given rows; zero on rows without weight."""
         present = self.source >= 0
         out = np.zeros((len(self.source), *values.shape[1:]))
         out[present] = values[self.source[present]]
-        if shared:
-            share = self.given_weights[present] / self.weights[self.source[present]]
-            out[present] *= share.reshape(-1, *[1] * (values.ndim - 1))
         return out
+
+    def given(self, marked: Array) -> tuple[Array, Array]:
+        """Given rows behind marked sorted rows, in the order given, and their class indices."""
+        if not len(self.source):  # very many rows, none of them merged
+            numbers = np.flatnonzero(marked)
+            order = np.argsort(self.index[numbers])
+            return self.index[numbers][order].astype(np.int64), self.labels[numbers][order]
+        given = np.flatnonzero((self.source >= 0) & marked[self.source])
+        return given, self.labels[self.source[given]]
 
 
 def arrange(X: Any, labels: Array, weights: Array, n_classes: int, *, merge: bool = True) -> TrainingRows:
@@ -92,11 +115,11 @@ def arrange(X: Any, labels: Array, weights: Array, n_classes: int, *, merge: boo
             source[present] = twin
             chosen = present[first]
             merged = np.bincount(twin, weights=weights[present])
-            starts = np.searchsorted(labels[chosen], np.arange(n_classes + 1))
+            starts = class_starts(labels[chosen], n_classes)
             return TrainingRows(X, chosen, merged, starts, source, weights, small=True)
     order = present[np.argsort(labels[present], kind="stable")]
     source[order] = np.arange(len(order))
-    starts = np.searchsorted(labels[order], np.arange(n_classes + 1))
+    starts = class_starts(labels[order], n_classes)
     return TrainingRows(X, order, weights[order], starts, source, weights, small=False)
 
 

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from .._arrays import Array
 from ..features.kernels import USES_GAMMA, Kernel
+from ..solver.problem import SolverOptions
 from .rows import per_class
 
 
@@ -23,9 +24,7 @@ class Settings:
     membership: str
     decision: str
     multiclass: str
-    tol: float
-    max_iter: int
-    n_jobs: int | None
+    options: SolverOptions
 
 
 @dataclass
@@ -86,7 +85,5 @@ class Parameters:
             membership=self.membership,
             decision=self.decision,
             multiclass=self.multiclass,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
+            options=SolverOptions(self.tol, self.max_iter, self.n_jobs),
         )

@@ -7,12 +7,180 @@ new G_b; against every other class a whose plane it violates it takes one coordi
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from .._arrays import compiled
+from .._arrays import Array, compiled
+from ..model.membership import membership
 
-ACCEPT = ("kkt", "inside", "outside", "all")
-MEMBERSHIP = ("none", "printed", "fuzzy")
+
+class RowSums(NamedTuple):
+    """What follows each row, in place: weights and sums of the classes, roots of G^-1, planes.
+
+    counts (K,), sums (K, D), roots (K, D, D), ranks (K,): rows since a root was made, planes (K, K, D),
+    alive (K,): classes that have any weight
+    """
+
+    counts: Array
+    sums: Array
+    roots: Array
+    ranks: Array
+    planes: Array
+    alive: Array
+
+
+class RowRule(NamedTuple):
+    """What stays the same while rows are learned.
+
+    C, factors (K,)         price of a violation; what class_weight="balanced" multiplies the weights by in the problem
+    farthest, low, high     ranges of the memberships, see `model.membership.Ranges`; noisy and usual are mu and 1 - mu
+    lower, upper (K, K)     a row is accepted when the gradient in any plane that pushes it lies between these two, or
+                            outside of them where `invert`
+    accept_alone            whether a row is accepted when there is no other class
+    sum_all                 whether rows that are not accepted are summed too
+    every_value             whether the values of all planes are wanted, or of the row's own class only
+    """
+
+    C: Array
+    factors: Array
+    farthest: Array
+    low: Array
+    high: Array
+    noisy: float
+    usual: float
+    lower: Array
+    upper: Array
+    invert: bool
+    accept_alone: bool
+    sum_all: bool
+    every_value: bool
+
+
+class RowResult(NamedTuple):
+    """What is found out about each row, to be filled.
+
+    values (n, K, K): plane values before the row was learned
+    box, alpha (n, K): bound and dual of the row in the plane near each other class
+    accepted (n,): whether the row passes the accept rule
+    """
+
+    values: Array
+    box: Array
+    alpha: Array
+    accepted: Array
+
+
+@compiled
+def _dot(left, right):
+    """Inner product of two vectors."""
+    total = left.dtype.type(0.0)
+    for k in range(left.shape[0]):
+        total += left[k] * right[k]
+    return total
+
+
+@compiled
+def _whiten(root, row, zeta, solved):
+    """Set zeta = R h and solved = R'zeta = G^-1 h; return ||zeta||^2."""
+    solved[:] = 0.0
+    square = 0.0
+    for r in range(root.shape[0]):
+        total = _dot(root[r], row)
+        zeta[r] = total
+        square += total * total
+        for k in range(root.shape[1]):
+            solved[k] += total * root[r, k]
+    return square
+
+
+@compiled
+def _distance(row, total, count):
+    """Squared distance of a row to the mean total / count."""
+    square = 0.0
+    for k in range(row.shape[0]):
+        apart = row[k] - total[k] / count
+        square += apart * apart
+    return square
+
+
+@compiled
+def _move(plane, factor, solved):
+    """Subtract factor times G^-1 h from a plane."""
+    step = plane.dtype.type(factor)
+    for k in range(solved.shape[0]):
+        plane[k] -= step * solved[k]
+
+
+@compiled
+def _test_row(row, own, weight, sums, rule, values, box):
+    """Find the plane values and boxes of a row; return whether it is accepted."""
+    n_classes = sums.planes.shape[0]
+    for a in range(n_classes):
+        for b in range(n_classes):
+            if a != b and (rule.every_value or a == own or b == own):
+                values[a, b] = _dot(row, sums.planes[a, b])
+    own_distance = _distance(row, sums.sums[own], sums.counts[own]) if sums.counts[own] > 0.0 else 0.0
+    accepted, alone = False, True
+    for a in range(n_classes):
+        if a != own and sums.alive[a]:
+            alone = False
+            other = _distance(row, sums.sums[a], sums.counts[a]) if sums.counts[a] > 0.0 else np.inf
+            farthest = max(rule.farthest[own], own_distance)
+            share = membership(
+                own_distance, other, farthest, rule.low[own, a], rule.high[own, a], rule.noisy, rule.usual
+            )
+            box[a] = rule.C[a] * weight * share
+            gradient = -values[a, own] - 1.0
+            if (rule.lower[a, own] < gradient < rule.upper[a, own]) != rule.invert:
+                accepted = True
+    return accepted or (alone and rule.accept_alone)
+
+
+@compiled
+def _dual_steps(row, own, sums, values, box, alpha, zeta, solved):
+    """Take one coordinate step in every plane that a row violates."""
+    for a in range(sums.planes.shape[0]):
+        if a != own and sums.alive[a] and values[a, own] > -1.0:
+            square = _whiten(sums.roots[a], row, zeta, solved)
+            alpha[a] = min(box[a], (1.0 + values[a, own]) / square)
+            _move(sums.planes[a, own], alpha[a], solved)
+
+
+@compiled
+def _near_update(row, own, weight, sums, values, zeta, solved):
+    """Add a row to the root of its class, and move the planes near it by least squares."""
+    root = sums.roots[own]
+    square = _whiten(root, row, zeta, solved)
+    grown = 1.0 + weight * square
+    beta = root.dtype.type((1.0 - 1.0 / np.sqrt(grown)) / square)
+    for r in range(root.shape[0]):
+        factor = beta * zeta[r]
+        for k in range(root.shape[1]):
+            root[r, k] -= factor * solved[k]
+    for b in range(sums.planes.shape[0]):
+        if b != own:
+            _move(sums.planes[own, b], weight / grown * values[own, b], solved)
+
+
+@compiled
+def learn_rows(rows, labels, weights, sums, rule, result):
+    """Learn rows one after another: `sums` (RowSums) follow each, `result` (RowResult) is filled."""
+    zeta, solved = np.empty(rows.shape[1], dtype=rows.dtype), np.empty(rows.shape[1], dtype=rows.dtype)
+    for i in range(rows.shape[0]):
+        row, own = rows[i], labels[i]
+        weight = weights[i] * rule.factors[own]
+        values, box = result.values[i], result.box[i]
+        result.accepted[i] = _test_row(row, own, weight, sums, rule, values, box)
+        if result.accepted[i]:
+            _dual_steps(row, own, sums, values, box, result.alpha[i], zeta, solved)
+        if result.accepted[i] or rule.sum_all:
+            _near_update(row, own, weight, sums, values, zeta, solved)
+            for k in range(row.shape[0]):
+                sums.sums[own, k] += weights[i] * row[k]
+            sums.counts[own] += weights[i]
+            sums.alive[own] = True
+            sums.ranks[own] += 1
 
 
 @compiled
@@ -41,138 +209,3 @@ def trust_rows(chances, labels, trust, slopes, rate):
                 gradient -= together[k] / total * chances[i, e, k]
             slopes[e] += 0.001 * (gradient * gradient - slopes[e])
             trust[e] = max(0.0, trust[e] + rate * gradient / np.sqrt(slopes[e]))
-
-
-@compiled
-def _dot(left, right):
-    """Inner product of two vectors."""
-    total = left.dtype.type(0.0)
-    for k in range(left.shape[0]):
-        total += left[k] * right[k]
-    return total
-
-
-@compiled
-def _whiten(root, row, zeta, pull):
-    """Set zeta = R h and pull = R'zeta = G^-1 h; return ||zeta||^2."""
-    pull[:] = 0.0
-    square = 0.0
-    for r in range(root.shape[0]):
-        total = _dot(root[r], row)
-        zeta[r] = total
-        square += total * total
-        for k in range(root.shape[1]):
-            pull[k] += total * root[r, k]
-    return square
-
-
-@compiled
-def _distance(row, total, count):
-    """Squared distance of a row to the mean total / count."""
-    square = 0.0
-    for k in range(row.shape[0]):
-        apart = row[k] - total[k] / count
-        square += apart * apart
-    return square
-
-
-@compiled
-def _share(own, other, nearest, farthest, mu, kind):
-    """Membership of one row from its squared distances and those of the nearest and farthest row of its class."""
-    if kind == 0 or farthest <= nearest:
-        return 1.0
-    largest = max(farthest, own) + 1e-10
-    share = (mu if own >= other else 1.0 - mu) * (1.0 - np.sqrt(own / largest))
-    if kind == 1:
-        return share
-    highest = max(mu, 1.0 - mu) * (1.0 - np.sqrt(min(nearest, own) / largest))
-    return min(1.0, share / highest) if highest > 0.0 else 1.0
-
-
-@compiled
-def learn_rows(
-    rows,
-    labels,
-    weights,
-    factors,
-    counts,
-    sums,
-    roots,
-    ranks,
-    planes,
-    nearest,
-    farthest,
-    price,
-    mu,
-    kind,
-    accept,
-    bounds,
-    solved,
-    alive,
-    all_statistics,
-    every_value,
-    values,
-    box,
-    alpha,
-    accepted,
-):
-    """Learn rows one after another; `counts` to `planes` in place, and per row the last four.
-
-    `factors` multiply the weights of each class in the problem, but not in the moments; `alive` are classes of which
-    there is anything, `solved` the planes that have been solved.
-
-    values    (n, K, K): plane values before the row was learned; unless `every_value`, those of its own class only
-    box, alpha (n, K): bound and dual of the row in the plane near each other class
-    accepted  (n,): whether the row passes the accept rule
-    """
-    n, n_classes = rows.shape[0], planes.shape[0]
-    zeta, pull = np.empty(rows.shape[1], dtype=rows.dtype), np.empty(rows.shape[1], dtype=rows.dtype)
-    for i in range(n):
-        row, own = rows[i], labels[i]
-        weight = weights[i] * factors[own]
-        for a in range(n_classes):
-            for b in range(n_classes):
-                if a != b and (every_value or a == own or b == own):
-                    values[i, a, b] = _dot(row, planes[a, b])
-        own_distance = _distance(row, sums[own], counts[own]) if counts[own] > 0.0 else 0.0
-        accepted[i] = accept == 3
-        alone = True
-        for a in range(n_classes):
-            if a != own and alive[a]:
-                alone = False
-                other = _distance(row, sums[a], counts[a]) if kind > 0 and counts[a] > 0.0 else np.inf
-                box[i, a] = price[a] * weight * _share(own_distance, other, nearest[own], farthest[own], mu, kind)
-                grad = -values[i, a, own] - 1.0
-                inside = bounds[a, own, 0] < grad < bounds[a, own, 1]
-                passes = grad < 0.0 if accept == 0 else inside == (accept == 1)
-                if passes or not solved[a, own]:  # a pair with a new class has no bounds yet
-                    accepted[i] = True
-        if alone and not all_statistics:
-            accepted[i] = True  # else nothing would ever be summed
-        for a in range(n_classes):
-            if a != own and alive[a] and accepted[i] and values[i, a, own] > -1.0:
-                square = _whiten(roots[a], row, zeta, pull)
-                step = min(box[i, a], (1.0 + values[i, a, own]) / square)
-                alpha[i, a] = step
-                factor = rows.dtype.type(step)
-                for k in range(pull.shape[0]):
-                    planes[a, own, k] -= factor * pull[k]
-        if accepted[i] or all_statistics:
-            square = _whiten(roots[own], row, zeta, pull)
-            grown = 1.0 + weight * square
-            beta = rows.dtype.type((1.0 - 1.0 / np.sqrt(grown)) / square)
-            root = roots[own]
-            for r in range(root.shape[0]):
-                factor = beta * zeta[r]
-                for k in range(root.shape[1]):
-                    root[r, k] -= factor * pull[k]
-            for b in range(n_classes):
-                if b != own:
-                    factor = rows.dtype.type(weight / grown * values[i, own, b])
-                    for k in range(pull.shape[0]):
-                        planes[own, b, k] -= factor * pull[k]
-            for k in range(row.shape[0]):
-                sums[own, k] += weights[i] * row[k]
-            counts[own] += weights[i]
-            alive[own] = True
-            ranks[own] += 1

@@ -1,235 +1,233 @@
-"""The machine that learns without end: it absorbs rows, re-solves its planes on those it keeps, and forgets."""
+"""One machine of a stream: all that it knows, and its upkeep.
+
+Per class: moments (count, mean, Gram matrix) of all rows, and a root of the inverse Gram matrix.  Per ordered pair
+(a, b): the plane u_ab, and the sum of alpha_i h_i over condensed rows.  Per kept row: a dual for each opponent.
+What is done to it is in `absorb`, `resolve`, `fading`, `unlearn` and `merge`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array
-from ..model.membership import distances_to_means, memberships
-from ..solver.dual import solve_features
-from ..solver.problem import Problem, Start
-from ._loops import ACCEPT, MEMBERSHIP, learn_rows
-from .kept import Chunk, Kept, condense, forget
-from .moments import Roots
-from .state import State
+from .._arrays import Array, Index
+from ..model.membership import Ranges, distances_to_means
+from ..model.settings import Settings
+from . import axes
+from .forgotten import Forgotten
+from .kept import Kept
+from .moments import Moments, Roots
+from .policy import Policy
+from .undo import Undo
 
-_RIDGE_DRIFT = 1.02  # by what factor the ridge of a root may be off before it is made anew
+_LAG, _LAG_HALF_LIVES = 1000, 10  # rows, or half-lives, after which the duals of all kept rows are brought up to date
+_GROWN = 2  # a class that has grown by one part in so many is due for a re-solve
 
 
-@dataclass(frozen=True)
-class Tested:
-    """What the planes said of rows before they learned them.
+class Member:
+    """Planes, and all that is needed to go on learning, unlearning and fading.
 
-    near, far  (n, n_classes): h.u of the planes near the row's own class and near each other one
-    values     (n, n_classes, n_classes): of all planes, where asked for
+    Attributes
+    ----------
+    moments, roots, planes, gaps, sweeps, bounds
+        Sums of the classes, roots of their inverse Gram matrices, planes and what the solver says of them.
+    solved : (K, K)
+        Planes that have been solved at least once.
+    kept, forgotten, pending, n_pending
+        Rows that are stored, what is left of those that are not, and rows that the planes know and the Gram matrices
+        do not yet.
+    farthest, low, high
+        Ranges of the memberships at the last re-solve, see `model.membership.Ranges`.
+    class_factors : (K,)
+        What class_weight="balanced" multiplies each class by.
+    changed_sums, changed_rows : (K,)
+        Classes whose sums, or whose kept rows, have changed since the last re-solve.
+    seen, since_solve : (K,)
+        Rows of each class until the last re-solve, and since then.
+    current_weight, mean_weight
+        Weight that a row has that comes now (see `fading`), and mean sample weight of a row.
+    faded, faded_at
+        Whether rows weigh less than when they came; the clock when distances of forgotten rows were last faded.
+    clock, max_lag
+        Rows learned, and rows after which a re-solve is due at the latest.
     """
 
-    near: Array
-    far: Array
-    values: Array | None
+    CLASS_AXES: ClassVar[dict[str, tuple[int, ...]]] = {
+        "planes": (0, 1), "gaps": (0, 1), "sweeps": (0, 1), "bounds": (0, 1), "solved": (0, 1), "low": (0, 1),
+        "high": (0, 1), "farthest": (0,), "seen": (0,), "since_solve": (0,), "changed_sums": (0,),
+        "changed_rows": (0,), "class_factors": (0,),
+    }  # fmt: skip
+    NEW_CLASS: ClassVar[dict[str, Any]] = {"class_factors": 1.0}
 
-
-@dataclass(frozen=True)
-class LeftOut:
-    """What rows would get from planes trained without them: near and far as in `Tested`."""
-
-    labels: Array
-    times: Array
-    near: Array
-    far: Array
-
-
-class Member(State):
-    """A machine whose planes follow a stream."""
-
-    def learn(self, chunk: Chunk, *, every_value: bool = False) -> Tested:
-        """Learn a chunk: small ones row by row, with a resolve in between when it is due, large ones as a block."""
-        if len(chunk) >= self.max_lag:
-            tested = self.absorb(chunk, every_value)
-            self.resolve()
-            return tested
-        parts, first = [], 0
-        while first < len(chunk):
-            room = self.room(chunk.labels[first:])
-            part = chunk if first == 0 and len(chunk) < room else chunk.take(slice(first, first + room))
-            parts.append(self.learn_rows(part, every_value))
-            first += len(part)
-            if len(part) == room:
-                self.resolve()
-        if len(parts) == 1:
-            return parts[0]
-        values = np.concatenate([part.values for part in parts if part.values is not None]) if every_value else None
-        return Tested(np.concatenate([p.near for p in parts]), np.concatenate([p.far for p in parts]), values)
-
-    def learn_rows(self, chunk: Chunk, every_value: bool) -> Tested:
-        """Learn row by row: planes follow at once, Gram matrices and kept rows at the next resolve."""
-        n, n_classes = len(chunk), self.n_classes
-        weights = self.weigh(chunk)
-        values = np.zeros((n, n_classes, n_classes))
-        box, alpha = np.zeros((n, n_classes)), np.zeros((n, n_classes))
-        accepted = np.zeros(n, dtype=np.bool_)
-        learn_rows(
-            chunk.rows, chunk.labels, weights, self.class_factors, self.moments.counts, self.moments.sums,
-            self.roots.matrices, self.roots.ranks, self.planes, self.nearest, self.farthest,
-            self.settings.C, self.settings.mu, MEMBERSHIP.index(self.settings.membership),
-            ACCEPT.index(self.policy.accept), self.bounds, self.solved, self.alive,
-            self.policy.statistics == "all", every_value, values, box, alpha, accepted,
-        )  # fmt: skip
-        self.clock += n
-        self.n_pending += n
-        np.add.at(self.since_solve, chunk.labels, 1)
-        self.pending.append(Kept.of(chunk, weights, alpha, box, ~accepted))
-        every, own = np.arange(n), chunk.labels
-        return Tested(values[every, own], values[every, :, own], values if every_value else None)
-
-    def absorb(self, chunk: Chunk, every_value: bool = False) -> Tested:
-        """Take a block of rows in, to resolve later: all into the sums, those that the accept rule passes are kept."""
-        tested = self._test(chunk, every_value)
-        weights = self.weigh(chunk)
-        accepted = self._accepts(chunk, tested.far)
-        summed = accepted | (self.policy.statistics == "all")
-        for k in chunk.present:
-            rows = np.flatnonzero((chunk.labels == k) & summed)
-            if len(rows):
-                self.moments.add(k, chunk.rows[rows], weights[rows])
-                self._follow(k, chunk.rows[rows], weights[rows])
-        self.clock += len(chunk)
-        np.add.at(self.since_solve, chunk.labels, 1)
-        duals = np.zeros((len(chunk), self.n_classes))
-        self.keep(Kept.of(chunk, weights, duals, duals.copy(), ~accepted))
-        return tested
-
-    def _test(self, chunk: Chunk, every_value: bool) -> Tested:
-        """Plane values of rows that have not been learned yet."""
-        near, far = np.empty((len(chunk), self.n_classes)), np.empty((len(chunk), self.n_classes))
-        for k in chunk.present:
-            rows = chunk.labels == k
-            near[rows], far[rows] = chunk.rows[rows] @ self.planes[k].T, chunk.rows[rows] @ self.planes[:, k].T
-        if not every_value:
-            return Tested(near, far, None)
-        flat = self.planes.reshape(-1, self.planes.shape[2])
-        values = (chunk.rows @ flat.T).astype(np.float64).reshape(-1, self.n_classes, self.n_classes)
-        return Tested(near, far, values)
-
-    def _accepts(self, chunk: Chunk, far: Array) -> Array:
-        """Which rows the accept rule lets in: by the gradient -h.u - 1 in the planes that push them."""
-        others = np.ones(far.shape, dtype=bool)
-        others[np.arange(len(far)), chunk.labels] = False
-        others &= self.alive | np.isin(np.arange(self.n_classes), chunk.present)
-        alone = not others.any() and self.policy.statistics == "kept"  # else nothing would ever be summed
-        if self.policy.accept == "all" or alone:
-            return np.ones(len(chunk), dtype=bool)
-        gradient = -far - 1.0
-        if self.policy.accept == "kkt":
-            passes = gradient < 0.0
-        else:
-            low, high = self.bounds[:, chunk.labels, 0].T, self.bounds[:, chunk.labels, 1].T
-            passes = ((low < gradient) & (gradient < high)) == (self.policy.accept == "inside")
-        passes |= ~self.solved[:, chunk.labels].T  # a pair with a new class has no plane yet
-        return np.asarray((passes & others).any(axis=1))
-
-    def _follow(self, k: int, rows: Array, weights: Array) -> None:
-        """Let the root of class k follow new rows, or mark it to be made anew where that is cheaper."""
-        self.changed_sums[k] = True
-        if 8 * len(rows) < rows.shape[1]:
-            self.roots.update(k, rows, weights * self.class_factors[k])
-        else:
-            self.roots.ranks[k] = rows.shape[1]
-
-    def resolve(self, judged: Array | None = None) -> LeftOut | None:
-        """Solve every plane that changed on the kept rows, then forget and condense.
-
-        `judged` are times of rows whose left-out values are wanted.  Returns None where nothing was solved.
-        """
-        self.flush()
-        self.seen += self.since_solve
-        self.since_solve[:] = 0
-        self.expire()
-        if self.policy.balanced:
-            self.balance()
-        kept = self.kept.by_class()
-        starts = np.searchsorted(kept.labels, np.arange(self.n_classes + 1))
-        distances = distances_to_means(kept.rows, self.moments.means)
-        box = self._boxes(kept, starts, distances)
-        at_bound = (kept.alpha > 0) & (kept.alpha >= (1.0 - 1e-12) * kept.box)
-        alpha = np.where(at_bound, box, np.minimum(kept.alpha, box))
-        alive = self.alive
-        todo = (
-            (self.changed_sums[:, None] | self.changed_rows)
-            & np.outer(alive, alive)
-            & ~np.eye(self.n_classes, dtype=bool)
-        )
-        for k in np.flatnonzero(todo.any(axis=1)):
-            drift = self.ridge[k] / self.roots.ridges[k]
-            if 4 * self.roots.ranks[k] >= self.planes.shape[2] or not 1 / _RIDGE_DRIFT < drift < _RIDGE_DRIFT:
-                self.refresh(int(k))
-        self.changed_sums[:], self.changed_rows[:] = False, False
-        left_out = None
-        if todo.any():
-            wanted = np.isin(kept.times, [] if judged is None else judged)
-            problem = self._problem(kept, starts, box, wanted)
-            start = Start(
-                self.roots.factor, self.moments.means, todo, self.forgotten.box_sums, alpha, self.forgotten.dual_sums
-            )
-            if self.policy.accept in (
-                "inside",
-                "outside",
-            ):  # from zero, as in the paper, for their bounds
-                start = replace(start, first=max(1, len(kept)), alpha=None)
-            solution = solve_features(kept.rows, problem, start)
-            self.solved |= todo
-            self.planes[todo] = solution.planes[todo]
-            self.gaps[todo], self.sweeps[todo] = solution.gaps[todo], solution.sweeps[todo]
-            self.bounds[todo] = solution.bounds[todo]
-            left_out = LeftOut(kept.labels[wanted], kept.times[wanted], solution.near[wanted], solution.far[wanted])
-            kept = forget(replace(kept, alpha=solution.alpha, box=box), self.policy.forget_after, self._least_dual)
-        self._condense(kept, distances[np.arange(len(kept)), kept.labels])
-        return left_out
+    def __init__(self, settings: Settings, policy: Policy, n_columns: int, dtype: np.dtype) -> None:
+        self.settings, self.policy, self.dtype = settings, policy, dtype
+        n_classes = len(settings.reg)
+        self.moments = Moments(n_classes, n_columns)
+        self.roots = Roots(n_classes, n_columns, dtype)
+        self.planes = np.zeros((n_classes, n_classes, n_columns), dtype=dtype)
+        self.gaps = np.zeros((n_classes, n_classes))
+        self.sweeps = np.zeros((n_classes, n_classes), dtype=np.int64)
+        self.bounds = np.zeros((n_classes, n_classes, 2))
+        self.solved = np.zeros((n_classes, n_classes), dtype=bool)
+        self.kept = Kept.empty(n_classes, n_columns, dtype)
+        self.forgotten = Forgotten.nothing(n_classes, n_columns)
+        self.pending: list[Kept] = []
+        self.n_pending = 0
+        self.ranges = Ranges.unknown(n_classes, settings.mu)
+        self.class_factors = np.ones(n_classes)
+        self.changed_sums = np.zeros(n_classes, dtype=bool)
+        self.changed_rows = np.zeros(n_classes, dtype=bool)
+        self.seen = np.zeros(n_classes, dtype=np.int64)
+        self.since_solve = np.zeros(n_classes, dtype=np.int64)
+        self.current_weight = 1.0
+        self.mean_weight = 1.0
+        self.faded = policy.decay < 1.0
+        self.faded_at = 0
+        self.clock = 0
+        half_life = np.inf if policy.decay == 1.0 else np.log(0.5) / np.log(policy.decay)
+        self.max_lag = max(1, int(min(_LAG, _LAG_HALF_LIVES * half_life)))
+        for k in range(n_classes):
+            self.refresh(k)
 
     @property
-    def _least_dual(self) -> float:
-        """The dual up to which a row does nothing, in the present unit of weight."""
-        return self.policy.forget_below * self.mean_weight * self.current_weight
+    def ranges(self) -> Ranges:
+        """Ranges of the memberships at the last re-solve."""
+        return Ranges(self.farthest, self.low, self.high, self.settings.mu, 1.0 - self.settings.mu)
 
-    def _boxes(self, kept: Kept, starts: Array, distances: Array) -> Array:
-        """Bounds C w s of the kept rows' duals; a row has none in a plane near its own class."""
-        box = np.zeros(distances.shape)
-        for k, (first, last) in enumerate(pairwise(starts)):
-            forgotten = (self.forgotten.nearest[k], self.forgotten.farthest[k]) if self.forgotten.counts[k] else None
-            if first < last:
-                own = distances[first:last, k]
-                self.nearest[k] = min(own.min(), forgotten[0]) if forgotten else own.min()
-                self.farthest[k] = max(own.max(), forgotten[1]) if forgotten else own.max()
-                share = memberships(own, distances[first:last], self.settings.mu, self.settings.membership, forgotten)
-                box[first:last] = share * self.settings.C * (kept.weights[first:last] * self.class_factors[k])[:, None]
-                box[first:last, k] = 0.0
-        return box
+    @ranges.setter
+    def ranges(self, found: Ranges) -> None:
+        self.farthest, self.low, self.high = found.farthest, found.low, found.high
 
-    def _problem(self, kept: Kept, starts: Array, box: Array, wanted: Array) -> Problem:
-        """State the problem of the kept rows."""
-        settings = self.settings
-        return Problem(
-            starts=starts,
-            weights=kept.weights * self.class_factors[kept.labels],
-            box=box,
-            reg=self.ridge,
-            wanted=wanted,
-            tol=settings.tol,
-            max_iter=settings.max_iter,
-            n_jobs=settings.n_jobs or 1,  # a resolve is too small for threads that nobody asked for
-        )
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.planes)
 
-    def _condense(self, kept: Kept, own_distances: Array) -> None:
-        """Condense what is too much; in the paper's way, keep the sums to those of the support."""
-        policy, before = self.policy, self.kept
-        self.kept = condense(kept, policy.memory, policy.second_look, own_distances, self.class_factors, self.forgotten)
-        if policy.statistics == "kept":
-            was, now = before.times[~before.reserve], self.kept.times[~self.kept.reserve]
-            self.move(self.kept, np.isin(self.kept.times, np.setdiff1d(now, was)), 1.0)
-            self.move(before, np.isin(before.times, np.setdiff1d(was, now)), -1.0)
+    @property
+    def alive(self) -> Array:
+        """Classes with any weight or any kept row."""
+        alive: Array = self.moments.counts > 0
+        if self.policy.statistics == "kept":
+            alive |= np.bincount(self.kept.labels, minlength=self.n_classes) > 0
+        return alive
+
+    @property
+    def ridge(self) -> Array:
+        """The ridge of each class, in the present unit of weight."""
+        ridge: Array = self.settings.reg * self.current_weight
+        return ridge
+
+    def copy(self) -> Member:
+        """Return a copy to work on; rows and traces, which are never changed in place, are shared."""
+        shared = (self.kept, self.forgotten.traces, self.settings, self.policy, *self.pending)
+        return deepcopy(self, {id(thing): thing for thing in shared})
+
+    def remember(self, undo: Undo, classes: Array) -> None:
+        """Remember what changes when rows of these classes are learned one by one."""
+        undo.keep(self, "planes", "current_weight", "clock", "n_pending", "pending", "mean_weight", "since_solve")
+        undo.keep(self.moments, "counts", "sums")
+        undo.keep(self.roots, "ranks")
+        for k in classes:
+            undo.keep_part(self.roots.matrices, k)
+
+    def mark_changed(self, k: int | Index, *, sums: bool = False, rows: bool = False) -> None:
+        """Note that the sums of a class, or its kept rows, have changed; the root does not follow the sums."""
+        if sums:
+            self.changed_sums[k] = True
+            self.roots.invalidate(k)
+        if rows:
+            self.changed_rows[k] = True
+
+    def room(self, labels: Array) -> int:
+        """Return how many rows of these classes to learn until the next re-solve, which may be more than there are.
+
+        Duals of older rows grow old with the rows that come: at the latest after the lag, and when a class has grown by
+        half since, so that a new class, whose every row counts, is re-solved often at first.
+        """
+        room = self.max_lag - self.n_pending
+        if len(labels) == 1:
+            left = self._left(labels[0])
+            return max(1, min(room, left if left <= 1 else 2))
+        for k in np.unique(labels):
+            left = self._left(k)
+            places = np.flatnonzero(labels == k)
+            room = min(room, int(places[left - 1]) + 1 if left <= len(places) else len(labels) + 1)
+        return max(1, room)
+
+    def _left(self, k: int) -> int:
+        """Rows of class k until it has grown by half."""
+        return max(1, int(self.seen[k]) // _GROWN) - int(self.since_solve[k])
+
+    def keep(self, rows: Kept) -> None:
+        """Append rows to the kept ones; those that were not accepted only if there is a reserve."""
+        self.mark_changed(np.unique(rows.labels), rows=True)
+        if self.policy.second_look == 0 and rows.reserve.any():
+            self.forget(rows.take(rows.reserve), condense=False)
+            rows = rows.take(~rows.reserve)
+        self.kept = self.kept.join(rows)
+
+    def forget(self, rows: Kept, *, condense: bool = True) -> None:
+        """Remember rows that are no longer kept."""
+        rows = rows.by_class()
+        distances = distances_to_means(rows.rows, self.moments.means)[np.arange(len(rows)), rows.labels]
+        self.forgotten.take(rows, distances, self.class_factors, condense=condense)
+
+    def known_ids(self) -> set[Any]:
+        """Ids of rows that have been learned and not been unlearned."""
+        kept = [key for rows in (self.kept, *self.pending) for key in rows.ids if key is not None]
+        return {*kept, *self.forgotten.traces, *self.forgotten.new_traces}
+
+    def flush(self) -> None:
+        """Bring Gram matrices and kept rows up to date with rows that were learned one by one."""
+        pending, self.pending, self.n_pending = self.pending, [], 0
+        if not pending:
+            return
+        rows = Kept.empty(self.n_classes, self.planes.shape[2], self.dtype).join(*pending)
+        summed = ~rows.reserve | (self.policy.statistics == "all")
+        for k in np.unique(rows.labels[summed]):
+            own = np.flatnonzero((rows.labels == k) & summed)
+            self.moments.add_gram(k, rows.rows[own], rows.weights[own])
+            self.changed_sums[k] = True  # the root has followed
+        self.keep(rows)
+
+    def move(self, kept: Kept, marked: Array, sign: float) -> None:
+        """Add the marked rows to the sums of their classes, or take them out."""
+        for k in np.unique(kept.labels[marked]):
+            own = np.flatnonzero(marked & (kept.labels == k))
+            self.moments.add(k, kept.rows[own], kept.weights[own], sign)
+            if self.moments.counts[k] <= 1e-9 * kept.weights[own].sum():  # what is left is rounding
+                self.moments.scale(0.0, k)
+            self.mark_changed(int(k), sums=True)
+
+    def reweigh(self, weights: Array, duals: Array) -> None:
+        """Multiply the weights of the kept rows, and their duals with their bounds."""
+        kept = self.kept
+        self.kept = replace(kept, weights=kept.weights * weights, alpha=kept.alpha * duals, box=kept.box * duals)
+
+    def refresh(self, k: int) -> None:
+        """Make the root of class k anew from its sums."""
+        self.roots.refresh(k, self.class_factors[k] * self.moments.grams[k], float(self.ridge[k]))
+
+    def insert_class(self, k: int, settings: Settings) -> None:
+        """Make room for a new class at index k; nothing that is known changes."""
+        self.flush()
+        self.settings = settings
+        self.kept = self.kept.insert_class(k)
+        self.forgotten.insert_class(k)
+        for part in (self, self.moments, self.roots):
+            axes.insert_class(part, k)
+        self.refresh(k)
+
+    def delete_class(self, k: int, settings: Settings) -> None:
+        """Remove class k."""
+        self.settings = settings
+        self.kept = self.kept.delete_class(k)
+        self.forgotten.delete_class(k)
+        for part in (self, self.moments, self.roots):
+            axes.delete_class(part, k)
 
     def remap(self, change: Array, rows: Array) -> None:
         """Go over to another feature map: h_new = change h for what is forgotten, `rows` for what is kept."""
@@ -246,4 +244,3 @@ class Member(State):
         for k in range(self.n_classes):
             self.refresh(k)
         self.changed_sums[:], self.changed_rows[:] = True, True
-        self.resolve()

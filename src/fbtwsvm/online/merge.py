@@ -7,64 +7,65 @@ from dataclasses import replace
 import numpy as np
 
 from .._arrays import Array
-from .kept import Trace
 from .member import Member
 
 
-def join(machine: Member, other: Member, classes: Array, clock: int) -> None:
+def join(member: Member, other: Member, classes: Array, clock: int) -> None:
     """Add what another machine knows; its class k is class classes[k] here, its rows come after `clock`."""
     other = other.copy()
     other.flush()
-    machine.flush()
-    scale = machine.current_weight / other.current_weight
-    ratios = (
-        scale * machine.class_factors[classes] / other.class_factors
-    )  # of what carries the factors of balanced classes
-    for k, mine in enumerate(classes):
-        machine.moments.counts[mine] += scale * other.moments.counts[k]
-        machine.moments.sums[mine] += scale * other.moments.sums[k]
-        machine.moments.grams[mine] += scale * other.moments.grams[k]
-        _join_gone(machine, other, k, int(mine))
-        machine.forgotten.dual_sums[np.ix_(classes, [mine])] += ratios[k] * other.forgotten.dual_sums[:, [k]]
-        machine.forgotten.box_sums[np.ix_(classes, [mine])] += ratios[k] * other.forgotten.box_sums[:, [k]]
+    member.flush()
+    scale = member.current_weight / other.current_weight
+    # The duals also carry the factors of balanced classes.
+    ratios = scale * member.class_factors[classes] / other.class_factors
+    for name in ("counts", "sums", "grams"):
+        getattr(member.moments, name)[classes] += scale * getattr(other.moments, name)
+    _join_kept(member, other, classes, clock, scale, ratios)
+    _join_forgotten(member, other, classes, clock, scale, ratios)
+    member.clock += other.clock
+    member.seen[classes] += other.seen + other.since_solve
+    member.faded |= other.faded
+    member.mark_changed(slice(None), sums=True, rows=True)
+
+
+def _join_kept(member: Member, other: Member, classes: Array, clock: int, scale: float, ratios: Array) -> None:
+    """Append the kept rows of the other machine."""
     kept = other.kept
-    duals = np.zeros((2, len(kept), machine.n_classes))
+    duals = np.zeros((2, len(kept), member.n_classes))
     duals[:, :, classes] = ratios[kept.labels][:, None] * np.stack([kept.alpha, kept.box])
-    machine.kept = machine.kept.join(
-        replace(
-            kept,
-            labels=classes[kept.labels],
-            weights=scale * kept.weights,
-            times=kept.times + clock,
-            alpha=duals[0],
-            box=duals[1],
-        )
+    theirs = replace(
+        kept,
+        labels=classes[kept.labels],
+        weights=scale * kept.weights,
+        times=kept.times + clock,
+        alpha=duals[0],
+        box=duals[1],
     )
-    for key, trace in (other.forgotten.traces | other.forgotten.new_traces).items():
-        mine, shift = (
-            int(classes[trace.label]),
-            scale * np.exp(other.forgotten.log_scales[trace.label] - trace.log_scale),
-        )
+    member.kept = member.kept.join(theirs)
+
+
+def _join_forgotten(member: Member, other: Member, classes: Array, clock: int, scale: float, ratios: Array) -> None:
+    """Add what is left of rows that the other machine no longer keeps."""
+    here, there = member.forgotten, other.forgotten
+    for k, mine in enumerate(classes):
+        if there.counts[k]:
+            here.nearest[mine] = min(here.nearest[mine], there.nearest[k]) if here.counts[mine] else there.nearest[k]
+            here.farthest[mine] = max(here.farthest[mine], there.farthest[k])
+        here.counts[mine] += there.counts[k]
+        here.n_condensed[mine] += there.n_condensed[k]
+        here.dual_sums[np.ix_(classes, [mine])] += ratios[k] * there.dual_sums[:, [k]]
+        here.box_sums[np.ix_(classes, [mine])] += ratios[k] * there.box_sums[:, [k]]
+    for key, trace in there.all_traces().items():
+        mine = int(classes[trace.label])
+        shift = scale * float(np.exp(there.log_scales[trace.label] - trace.log_scale))
         alpha = None
         if trace.alpha is not None:
-            alpha = np.zeros(machine.n_classes)
+            alpha = np.zeros(member.n_classes)
             alpha[classes] = trace.alpha * shift
-        level = float(machine.forgotten.log_scales[mine])
-        machine.forgotten.new_traces[key] = Trace(
-            mine, trace.time + clock, trace.weight * shift, level, trace.total, alpha
+        here.new_traces[key] = trace._replace(
+            label=mine,
+            time=trace.time + clock,
+            weight=trace.weight * shift,
+            log_scale=float(here.log_scales[mine]),
+            alpha=alpha,
         )
-    machine.clock += other.clock
-    machine.seen[classes] += other.seen + other.since_solve
-    machine.faded |= other.faded
-    machine.changed_sums[:], machine.changed_rows[:] = True, True
-    machine.roots.ranks[:] = machine.planes.shape[2]
-
-
-def _join_gone(machine: Member, other: Member, k: int, mine: int) -> None:
-    """Join what is remembered of the distances of rows that are forgotten."""
-    here, there = machine.forgotten, other.forgotten
-    if there.counts[k]:
-        here.nearest[mine] = min(here.nearest[mine], there.nearest[k]) if here.counts[mine] else there.nearest[k]
-        here.farthest[mine] = max(here.farthest[mine], there.farthest[k])
-    here.counts[mine] += there.counts[k]
-    here.n_condensed[mine] += there.n_condensed[k]

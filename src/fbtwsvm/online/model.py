@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from .._arrays import Array, array_bytes
+from .._arrays import Array, array_bytes, class_starts
 from .._log import warn
 from .._threads import few_threads
 from ..batch.choose_gamma import largest_gamma
@@ -22,13 +22,17 @@ from ..model.mapping import Mapping
 from ..model.rows import CheckedRows, arrange, calibration_rows, per_class, weights_by_name
 from ..model.settings import Parameters, Settings
 from ._loops import trust_rows
+from .absorb import Tested, learn, learn_block, learn_rows, needs_no_resolve
 from .calibration import CalibrationRows
 from .committee import RATE, CommitteeRule, log_chances
+from .fading import fade
 from .kept import Chunk
 from .landmarks import ResidualMonitor, choose_landmarks
-from .member import Member, Tested
+from .member import Member
 from .merge import join
 from .policy import policies_of
+from .resolve import resolve
+from .undo import Undo
 from .unlearn import Unlearned, take_out
 
 _DRIFT_FADE = 0.1  # what a detected drift leaves of the weight of all rows so far
@@ -180,11 +184,11 @@ class StreamModel:
         """Learn the first rows, of which those that are not `landmarks` also show the decision rule how sure to be."""
         chunk = self._known(chunk, y)
         order = np.argsort(chunk.labels, kind="stable")
-        starts = np.searchsorted(chunk.labels[order], np.arange(len(self.classes) + 1))
-        judged = chunk.times[order[calibration_rows(starts, landmarks[order], self.seed, limit=256)]]
+        starts = class_starts(chunk.labels[order], len(self.classes))
+        wanted = chunk.times[order[calibration_rows(starts, landmarks[order], self.seed, limit=256)]]
         for member in self.members:
-            member.absorb(chunk)
-            left_out = member.resolve(None if self.committee else judged)
+            learn_block(member, chunk)
+            left_out = resolve(member, None if self.committee else wanted)
             if left_out is not None:
                 self.tested.add(left_out.labels, left_out.times, left_out.near, left_out.far)
         self.clock = self.n_warm_up = len(chunk)
@@ -206,7 +210,7 @@ class StreamModel:
         if drifted:
             clone.drifts = [*self.drifts, self.clock][-_MOST_DRIFTS:]
             for member in clone.members:
-                member.fade(_DRIFT_FADE)
+                fade(member, _DRIFT_FADE)
         with few_threads(chunk.rows.shape[1]):
             while len(chunk):
                 n, mapping = clone._next_piece(chunk, y), clone.mapping
@@ -251,7 +255,9 @@ class StreamModel:
     def _fits_in_place(self, chunk: Chunk, y: Array) -> bool:
         """Whether a chunk brings nothing but a few rows of known classes that the map can see."""
         labels = self._labels(y)
-        if not (self.classes[labels] == y).all() or not all(member.fits_in_place(labels) for member in self.members):
+        if not (self.classes[labels] == y).all() or not all(
+            needs_no_resolve(member, labels) for member in self.members
+        ):
             return False
         return self.monitor is None or not self.monitor.alarms(chunk.rows, self.clock).any()
 
@@ -267,24 +273,26 @@ class StreamModel:
             if alarm:
                 chunk = self._renew(chunk)
         chunk = self._known(chunk, y)
-        self._follow_tests([member.learn(chunk, every_value=self.committee) for member in self.members], chunk)
+        self._follow_tests([learn(member, chunk, every_value=self.committee) for member in self.members], chunk)
         if all(member.n_pending == 0 for member in self.members):
             self._calibrate()
 
     def _learn_in_place(self, chunk: Chunk, detector: Any) -> StreamModel:
         """Learn a few rows in place, with a way back."""
-        undo = [member.before(chunk.present) for member in self.members]
-        before = dict(self.__dict__, pending_calibration=list(self.pending_calibration))
-        residual = None if self.monitor is None else self.monitor.after(chunk.rows)
-        self.trust, self.slopes, self.detector = self.trust.copy(), self.slopes.copy(), detector
+        undo = Undo()
+        undo.keep(self, "trust", "slopes", "detector", "pending_calibration", "clock")
+        if self.monitor is not None:
+            undo.keep(self.monitor, "residual")
+        for member in self.members:
+            member.remember(undo, chunk.present)
         try:
-            self._follow_tests([member.learn_rows(chunk, self.committee) for member in self.members], chunk)
-            if self.monitor is not None and residual is not None:
-                self.monitor.residual = residual
+            self.detector = detector
+            if self.monitor is not None:
+                self.monitor.residual = self.monitor.after(chunk.rows)
+            results = [learn_rows(member, chunk, every_value=self.committee) for member in self.members]
+            self._follow_tests(results, chunk)
         except BaseException:
-            for take_back in undo:
-                take_back()
-            self.__dict__ = before
+            undo.restore()
             raise
         return self
 
@@ -312,6 +320,7 @@ class StreamModel:
         empty = np.empty((0, len(change)), dtype=self.mapping.dtype)
         for member in self.members:
             member.remap(change, self.mapping.rows(member.kept.raw) if len(member.kept) else empty)
+            resolve(member)
         self.monitor = ResidualMonitor(self.mapping, self.n_components, self.clock)
         return replace(chunk, rows=self.mapping.rows(chunk.raw))
 
@@ -327,19 +336,24 @@ class StreamModel:
 
     def _known(self, chunk: Chunk, y: Array) -> Chunk:
         """Make room for classes that have not come before; return the chunk with class indices."""
-        classes = np.unique(np.concatenate([self.classes, y])) if len(self.classes) else np.unique(y)
-        if len(classes) > len(self.classes):
-            self._flush_calibration()
-            settings = self.settings_for(len(classes))
-            source = np.full(len(classes), -1)
-            source[np.isin(classes, self.classes)] = np.arange(len(self.classes))
-            for k in np.flatnonzero(source < 0):
-                for member in self.members:
-                    member.insert_class(int(k), settings)
-            self.tested = self.tested.rearranged(source)
-            self.classes = classes
-            self._calibrate(at_once=True)
+        self._make_room(y)
         return replace(chunk, labels=np.searchsorted(self.classes, y))
+
+    def _make_room(self, labels: Array) -> None:
+        """Make room for classes that have not come before."""
+        classes = np.unique(np.concatenate([self.classes, labels])) if len(self.classes) else np.unique(labels)
+        if len(classes) == len(self.classes):
+            return
+        self._flush_calibration()
+        settings = self.settings_for(len(classes))
+        source = np.full(len(classes), -1)
+        source[np.isin(classes, self.classes)] = np.arange(len(self.classes))
+        for k in np.flatnonzero(source < 0):
+            for member in self.members:
+                member.insert_class(int(k), settings)
+        self.tested = self.tested.rearranged(source)
+        self.classes = classes
+        self._calibrate(at_once=True)
 
     def remove_class(self, k: int) -> None:
         """Remove a class of which nothing is left."""
@@ -391,8 +405,7 @@ class StreamModel:
         clone._flush_calibration()
         if other.mapping.frozen:  # it keeps no rows as they came, which new landmarks would need
             clone.mapping, clone.monitor = replace(clone.mapping, frozen=True), None
-        nothing = Chunk(*[np.empty(0, dtype=np.int64)] * 6)
-        clone._known(nothing, other.classes)
+        clone._make_room(other.classes)
         classes = np.searchsorted(clone.classes, other.classes)
         for mine, theirs in zip(clone.members, other.members, strict=True):
             join(mine, theirs, classes, self.clock)
@@ -411,7 +424,7 @@ class StreamModel:
     def resolve(self) -> None:
         """Bring all duals, offsets and planes up to date."""
         for member in self.members:
-            member.resolve()
+            resolve(member)
         self._calibrate(at_once=True)
 
     def resolved(self) -> StreamModel:

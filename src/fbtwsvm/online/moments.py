@@ -1,15 +1,17 @@
-"""Per-class sums of mapped rows: count, mean, Gram matrix, and the factor that whitens.
-
-Sums can be merged, faded and subtracted exactly, which is what makes the machine incremental.
-"""
+"""Sums of mapped rows per class (count, sum, Gram matrix), and a root of the inverse Gram matrix that follows them."""
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri
+from typing import Any, ClassVar
 
-from .._arrays import Array
-from ..solver.factors import Root, _cholesky, gram_matrix, weighted
+import numpy as np
+from scipy.linalg.lapack import dtrtri
+
+from .._arrays import Array, Index
+from .._linalg import is_definite
+from ..solver.factors import Root, gram_factor, gram_matrix, weighted
+
+_NEVER = np.iinfo(np.int64).max // 2
 
 
 class Moments:
@@ -26,6 +28,9 @@ class Moments:
     grams : ndarray of shape (n_classes, n_columns, n_columns)
         Sum of w_i h_i h_i'.
     """
+
+    CLASS_AXES: ClassVar[dict[str, tuple[int, ...]]] = {"counts": (0,), "sums": (0,), "grams": (0,)}
+    NEW_CLASS: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, n_classes: int, n_columns: int) -> None:
         self.counts: Array = np.zeros(n_classes)
@@ -54,18 +59,6 @@ class Moments:
         self.sums[k] *= factor
         self.grams[k] *= factor
 
-    def insert(self, k: int) -> None:
-        """Make room for a new class at index k."""
-        self.counts = np.insert(self.counts, k, 0.0)
-        self.sums = np.insert(self.sums, k, 0.0, axis=0)
-        self.grams = np.insert(self.grams, k, 0.0, axis=0)
-
-    def delete(self, k: int) -> None:
-        """Remove class k."""
-        self.counts = np.delete(self.counts, k)
-        self.sums = np.delete(self.sums, k, axis=0)
-        self.grams = np.delete(self.grams, k, axis=0)
-
     def remap(self, change: Array) -> None:
         """Carry the sums over to another feature map, h_new = change h."""
         self.sums = self.sums @ change.T
@@ -74,7 +67,7 @@ class Moments:
     def definite(self, k: int, slack: float) -> bool:
         """Whether the Gram matrix of class k has no eigenvalue below -slack."""
         system = self.grams[k] + slack * np.eye(self.grams.shape[1])
-        return int(dpotrf(system, lower=True, overwrite_a=True)[1]) == 0
+        return is_definite(system)
 
 
 class Roots:
@@ -88,16 +81,17 @@ class Roots:
     now and then made anew from the Gram matrix.
     """
 
+    CLASS_AXES: ClassVar[dict[str, tuple[int, ...]]] = {"matrices": (0,), "ranks": (0,), "ridges": (0,)}
+    NEW_CLASS: ClassVar[dict[str, Any]] = {"ranks": _NEVER, "ridges": 1.0}
+
     def __init__(self, n_classes: int, n_columns: int, dtype: np.dtype) -> None:
         self.matrices = np.zeros((n_classes, n_columns, n_columns), dtype=dtype)
-        self.ranks = np.full(n_classes, np.iinfo(np.int64).max // 2)  # rows since R was made; at first it is not
+        self.ranks = np.full(n_classes, _NEVER)  # rows since R was made; at first it is not
         self.ridges = np.ones(n_classes)  # the ridge that R was made with
 
     def refresh(self, k: int, gram: Array, reg: float) -> None:
         """Make the root of class k anew, in float64."""
-        system = gram.copy()
-        system[np.diag_indices_from(system)] += reg
-        lower = _cholesky(system, reg, self.matrices.dtype)
+        lower = gram_factor(gram.copy(), reg, self.matrices.dtype)
         self.matrices[k], _ = dtrtri(lower, lower=True, overwrite_c=True)
         self.ranks[k], self.ridges[k] = 0, reg
 
@@ -116,17 +110,9 @@ class Roots:
         self.matrices[k] *= self.matrices.dtype.type(1.0 / np.sqrt(factor))
         self.ridges[k] *= factor
 
-    def insert(self, k: int) -> None:
-        """Make room for a new class at index k."""
-        self.matrices = np.insert(self.matrices, k, 0.0, axis=0)
-        self.ranks = np.insert(self.ranks, k, np.iinfo(np.int64).max // 2)
-        self.ridges = np.insert(self.ridges, k, 1.0)
-
-    def delete(self, k: int) -> None:
-        """Remove class k."""
-        self.matrices = np.delete(self.matrices, k, axis=0)
-        self.ranks = np.delete(self.ranks, k)
-        self.ridges = np.delete(self.ridges, k)
+    def invalidate(self, k: int | Index) -> None:
+        """Mark the root of class k to be made anew."""
+        self.ranks[k] = self.matrices.shape[2]
 
     def factor(self, k: int) -> Root:
         """Return the root of class k as the solver uses it."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .._arrays import Array
+from .forgotten import Trace
 from .kept import Chunk, Kept
 from .member import Member
 
@@ -16,7 +17,7 @@ _SAME_FEATURE = {"float64": 1e-9, "float32": 1e-3}
 _SAME_TOTAL = {"float64": 1e-6, "float32": 5e-3}
 REASONS = {
     "landmark": "the row is a landmark of the feature map",
-    "warm_up": "the row came in the warm-up, from which the width of the kernel, the scale or the map was found",
+    "warm_up": "the row came in the warm-up, from which gamma, the scale or the map was found",
     "condensed": "the row is out of the sums, but may have been condensed into the planes, and came without an id",
     "remapped": "the row was summed before the feature map was renewed, and is not kept",
     "age": "the stream fades, the row is not kept and came without an id: how much of it is left is not known",
@@ -84,74 +85,94 @@ def find_kept(kept: Kept, rows: Chunk) -> Array:
     return found
 
 
-def take_out(machine: Member, rows: Chunk, renewed_at: int, report: Unlearned) -> Array:
-    """Subtract rows from a machine, drop their duals, resolve; return the times at which they came (-1: not known).
+@dataclass(frozen=True)
+class _Place:
+    """Where a row is: among the kept ones, behind a trace, or only in the sums.
+
+    row, weight  the row as it was learned (1, n_columns), and its weight now
+    time         when it came, -1 where that is not known
+    """
+
+    row: Array
+    label: int
+    weight: float
+    time: int = -1
+    position: int = -1
+    trace: Trace | None = None
+    shift: float = 1.0  # what weights have been multiplied by since the trace was made
+
+
+def take_out(member: Member, rows: Chunk, renewed_at: int, report: Unlearned) -> Array:
+    """Subtract rows from a machine and drop their duals; return the times at which they came (-1: not known).
 
     Raises ValueError for rows that cannot have been learned.
     """
-    machine.flush()
-    kept, forgotten = machine.kept, machine.forgotten
-    found = find_kept(kept, rows)
-    times = np.full(len(rows), -1)
-    found_traces = []
-    for i, position in enumerate(found):
-        k, key = int(rows.labels[i]), rows.ids[i]
-        row, weight = rows.rows[i : i + 1], float(rows.weights[i])
-        if position >= 0:
-            if kept.labels[position] != k:
-                raise ValueError(f"The row with id {key!r} was learned with another label than the one given.")
-            times[i], row, weight = kept.times[position], kept.rows[position : position + 1], kept.weights[position]
-            if kept.reserve[position] and machine.policy.statistics == "kept":
-                continue
+    member.flush()
+    kept = member.kept
+    places = [_locate(member, rows, i, int(position)) for i, position in enumerate(find_kept(kept, rows))]
+    for i, place in enumerate(places):
+        if place.position >= 0:
+            in_sums = not kept.reserve[place.position] or member.policy.statistics == "all"
         else:
-            trace = forgotten.trace(key) if key is not None else None
-            if trace is None and (key is not None or forgotten.counts[k] == 0):
-                name = f"the row with id {key!r}" if key is not None else f"row {i} (class index {k})"
-                raise ValueError(f"Nothing was unlearned: {name} was never learned, or has been unlearned already.")
-            if trace is not None:
-                if trace.label != k:
-                    raise ValueError(f"The row with id {key!r} was learned with another label than the one given.")
-                times[i] = trace.time
-                shift = np.exp(forgotten.log_scales[k] - trace.log_scale)
-                weight = trace.weight * shift
-                found_traces.append(key)
-            elif machine.faded:
-                report.add("age", i)
-                continue
-            if times[i] < renewed_at and renewed_at > 0:
-                report.add("remapped", i)
-                continue
-            total = float(row.sum(dtype=np.float64))
-            if trace is not None and abs(total - trace.total) > _SAME_TOTAL[str(row.dtype)]:
-                raise ValueError(f"Nothing was unlearned: the row with id {key!r} was learned with other values.")
-            if trace is not None and trace.alpha is not None:
-                forgotten.dual_sums[:, k] -= np.outer(trace.alpha * shift * machine.class_factors[k], row[0])
-                forgotten.n_condensed[k] -= 1
-            elif trace is None and forgotten.n_condensed[k]:
-                report.add("condensed", i)
-            forgotten.counts[k] -= 1
-            if machine.policy.statistics == "kept":
-                continue
-        machine.moments.add(k, row, np.array([weight]), -1.0)
-        machine.changed_sums[k], machine.roots.ranks[k] = True, row.shape[1]
-    _check(machine, rows)
-    machine.kept = kept.take(np.setdiff1d(np.arange(len(kept)), found))
-    machine.changed_rows[np.unique(rows.labels)] = True
-    without = set(found_traces)
-    forgotten.traces = {
-        key: trace for key, trace in (forgotten.traces | forgotten.new_traces).items() if key not in without
-    }
-    forgotten.new_traces = {}
-    return times
+            in_sums = _take_out_forgotten(member, place, i, renewed_at, report)
+        if in_sums:
+            member.moments.add(place.label, place.row, np.array([place.weight]), -1.0)
+            member.mark_changed(place.label, sums=True)
+    _check(member, rows)
+    member.kept = kept.take(np.setdiff1d(np.arange(len(kept)), [place.position for place in places]))
+    member.mark_changed(np.unique(rows.labels), rows=True)
+    member.forgotten.drop_traces(rows.ids[i] for i, place in enumerate(places) if place.trace is not None)
+    return np.array([place.time for place in places], dtype=np.int64)
 
 
-def _check(machine: Member, rows: Chunk) -> None:
-    """Refuse a subtraction that leaves less than nothing: such rows cannot have been learned."""
-    moments = machine.moments
+def _locate(member: Member, rows: Chunk, i: int, position: int) -> _Place:
+    """Find out where a row is; refuse one that cannot have been learned."""
+    k, key, row = int(rows.labels[i]), rows.ids[i], rows.rows[i : i + 1]
+    kept, forgotten = member.kept, member.forgotten
+    trace = forgotten.trace(key) if position < 0 and key is not None else None
+    if position < 0 and trace is None and (key is not None or forgotten.counts[k] == 0):
+        name = f"the row with id {key!r}" if key is not None else f"row {i} (class index {k})"
+        raise ValueError(f"Nothing was unlearned: {name} was never learned, or has been unlearned already.")
+    known = int(kept.labels[position]) if position >= 0 else trace.label if trace is not None else k
+    if known != k:
+        raise ValueError(f"The row with id {key!r} was learned with another label than the one given.")
+    if position >= 0:
+        own = slice(position, position + 1)
+        return _Place(kept.rows[own], k, float(kept.weights[position]), int(kept.times[position]), position)
+    if trace is None:
+        return _Place(row, k, float(rows.weights[i]))
+    shift = float(np.exp(forgotten.log_scales[k] - trace.log_scale))
+    return _Place(row, k, trace.weight * shift, trace.time, -1, trace, shift)
+
+
+def _take_out_forgotten(member: Member, place: _Place, i: int, renewed_at: int, report: Unlearned) -> bool:
+    """Take a row that is not kept out of what is left of such rows; return whether it is still in the sums."""
+    forgotten, k, trace = member.forgotten, place.label, place.trace
+    if trace is None and member.faded:
+        report.add("age", i)
+        return False
+    if place.time < renewed_at and renewed_at > 0:
+        report.add("remapped", i)
+        return False
+    total = float(place.row.sum(dtype=np.float64))
+    if trace is not None and abs(total - trace.total) > _SAME_TOTAL[str(place.row.dtype)]:
+        raise ValueError("Nothing was unlearned: a row with this id was learned with other values.")
+    if trace is not None and trace.alpha is not None:
+        forgotten.dual_sums[:, k] -= np.outer(trace.alpha * place.shift * member.class_factors[k], place.row[0])
+        forgotten.n_condensed[k] -= 1
+    elif trace is None and forgotten.n_condensed[k]:
+        report.add("condensed", i)
+    forgotten.counts[k] -= 1
+    return member.policy.statistics == "all"
+
+
+def _check(member: Member, rows: Chunk) -> None:
+    """Refuse a subtraction that makes a count or Gram matrix negative: such rows cannot have been learned."""
+    moments = member.moments
     for k in rows.present:
         own = rows.labels == k
-        rounding = 1e-9 if machine.dtype == np.float64 else 1e-4
-        weight = float(rows.weights[own].sum()) * machine.current_weight
+        rounding = 1e-9 if member.dtype == np.float64 else 1e-4
+        weight = float(rows.weights[own].sum()) * member.current_weight
         slack = rounding * max(weight, moments.counts[k])
         if moments.counts[k] < -slack or not moments.definite(int(k), slack):
             raise ValueError(

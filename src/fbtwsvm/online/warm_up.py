@@ -162,7 +162,7 @@ def small_stream(parameters: Parameters) -> Parameters:
 def _quick_fit(rows: CheckedRows, parameters: Parameters) -> BatchModel:
     """Fit the few rows so far."""
     if len(np.unique(rows.y)) > 1:
-        return fit_rows(parameters, rows, quick=True)
+        return fit_rows(parameters, rows.X, rows.y, rows.weights, quick=True)
     return BatchModel.of_one_class(rows, parameters.multiclass, parameters.decision)
 
 

@@ -12,15 +12,16 @@ import numpy as np
 from sklearn.base import clone
 
 from .._arrays import Array
-from ..batch.machine import Machine, decision_of, learn_path
+from .._threads import Threads
 from ..batch.model import BatchModel
 from ..batch.prepare import Prepared, choose_gamma, ordered, prepare
+from ..batch.solve import Solved, calibrated
 from ..classifier import FBTWSVM, parameters_of, with_model
 from ..features.fourier import FourierFeatures
 from ..model.decision import PairRule
 from ..model.mapping import Mapping
 from ..solver.factors import gram_matrix
-from ..solver.problem import Solution
+from ..solver.problem import Problem, Solution
 
 _BEHIND = 2.0  # standard errors
 _MAPPING = ("gamma", "n_components")  # parameters that change the map
@@ -102,7 +103,7 @@ class Trials:
     def usual_gamma(self) -> float:
         """Return what gamma="auto" finds on all rows of the search."""
         parameters = parameters_of(clone(self.estimator).set_params(gamma="auto"))
-        classes, rows = ordered(parameters, self.X, self.y, self.weights)
+        classes, rows, _ = ordered(parameters, self.X, self.y, self.weights)
         found = choose_gamma(parameters, rows, parameters.settings(len(classes)), parameters.seed())
         assert found is not None  # asked for only where the kernel has a gamma
         return found
@@ -164,10 +165,10 @@ class Trials:
             settings = found.settings
             rule = "value" if settings.decision == "calibrated" else settings.decision
             nobody = np.zeros(found.rows.n, dtype=bool)
-            found = replace(found, judged=nobody, settings=replace(settings, decision=rule))
+            found = replace(found, wanted=nobody, settings=replace(settings, decision=rule))
         shared = self._shared
         if shared is None:
-            held_out = found.mapping.rows(self.X[test], threads=(parameters.n_jobs,))
+            held_out = found.mapping.rows(self.X[test], threads=Threads(parameters.n_jobs))
         else:
             held_out = shared.rows[test]
             held_out[:, :-1] *= held_out.dtype.type(found.mapping.scale)
@@ -178,7 +179,7 @@ class Trials:
         if not (fitted.transformer is None or isinstance(fitted.transformer, FourierFeatures)):
             self._shared = None
         elif self._shared is None or not self._shared.mapping.same_as(fitted):
-            rows = fitted.rows(self.X, threads=(self.estimator.n_jobs,))
+            rows = fitted.rows(self.X, threads=Threads(self.estimator.n_jobs))
             self._shared = _Shared(copy(fitted), rows, self._class_grams(rows, np.arange(len(self.y))))
         return self._shared
 
@@ -207,10 +208,10 @@ class Trials:
             grams.append(factor * scale[:, None] * (self._shared.grams[label] - held[label]) * scale)
         return grams
 
-    def _machines(self, fold: _Fold, trials: list[Trial]) -> Iterator[tuple[Trial, Machine]]:
+    def _machines(self, fold: _Fold, trials: list[Trial]) -> Iterator[tuple[Trial, Solved]]:
         """Learn the machines of candidates: all values of C in one go, for each value of the others."""
         found = fold.prepared
-        solved: dict[tuple[Any, ...], Machine] = {}
+        solved: dict[tuple[Any, ...], Solved] = {}
         for key, values_of_C in self._wanted(trials).items():
             mu, membership, reg = key
             settings = found.settings
@@ -223,10 +224,7 @@ class Trials:
                 changes["C"] = np.ones(len(found.classes))
             settings = replace(settings, **{name: value for name, value in changes.items() if value is not None})
             multiples = [1.0 if C is None else float(C) for C in values_of_C]
-            machines = learn_path(
-                settings, found.data, found.rows.starts, found.rows.weights, found.judged, multiples,
-                exact=found.mapping.exact, grams=fold.grams,
-            )  # fmt: skip
+            machines = found.solve(settings, multiples, fold.grams)
             if not self.separate:
                 for C, machine in zip(values_of_C, machines, strict=True):
                     solved[*key, C] = machine
@@ -254,7 +252,7 @@ class Trials:
         """Everything but C that a plane's solution depends on."""
         return params.get("mu"), params.get("membership"), _own(params.get("reg"), plane)
 
-    def _score(self, fold: _Fold, machine: Machine, params: Params) -> float:
+    def _score(self, fold: _Fold, machine: Solved, params: Params) -> float:
         """Score a machine on the rows held out."""
         found, planes = fold.prepared, machine.solution.planes
         if self.scorer is None:
@@ -306,16 +304,13 @@ def _own(value: Any, plane: int) -> Any:
     return value[plane] if isinstance(value, tuple) else value
 
 
-def _joined(one: Machine, other: Machine, found: Prepared) -> Machine:
-    """Take the plane near the first class from one machine, that near the second from another."""
-    starts = found.rows.starts
-    first, second = slice(starts[0], starts[1]), slice(starts[1], starts[2])
+def _joined(one: Solved, other: Solved, found: Prepared) -> Solved:
+    """Take the plane near the first class from one result, that near the second from another."""
+    problem = Problem(found.rows.starts, found.rows.weights, found.settings.reg, found.wanted, found.settings.options)
+    (_, first), (_, second) = problem.wanted_rows(0), problem.wanted_rows(1)
     solution = Solution(**{name: value.copy() for name, value in vars(one.solution).items()})
-    solution.planes[1], solution.gaps[1], solution.sweeps[1] = (
-        getattr(other.solution, name)[1] for name in ("planes", "gaps", "sweeps")
-    )
+    for name in ("planes", "gaps", "sweeps"):
+        getattr(solution, name)[1] = getattr(other.solution, name)[1]
     solution.alpha[:, 1] = other.solution.alpha[:, 1]
     solution.near[second], solution.far[first, 1] = other.solution.near[second], other.solution.far[first, 1]
-    kernel = found.data if found.mapping.exact else None
-    decision = decision_of(solution, starts, found.rows.weights, found.judged, found.settings, kernel)
-    return Machine(decision, solution, one.memberships)
+    return Solved(calibrated(solution, problem, found.settings, found.kernel), solution, one.memberships)

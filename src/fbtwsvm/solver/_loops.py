@@ -155,6 +155,40 @@ def descend(rows, diagonal, box, alpha, v, dual_form, primal_at_zero, tol, max_s
 
 
 @compiled
+def is_free(alpha, box):
+    """Whether a dual lies between its bounds."""
+    return _SLACK * box < alpha < (1.0 - _SLACK) * box
+
+
+@compiled
+def free_duals(alpha, box):
+    """Mark the duals (n, k) that lie between their bounds."""
+    found = np.zeros(alpha.shape, dtype=np.bool_)
+    for i in range(alpha.shape[0]):
+        for k in range(alpha.shape[1]):
+            found[i, k] = is_free(alpha[i, k], box[i, k])
+    return found
+
+
+@compiled
+def carried(alpha, box, new_box):
+    """Where a dual starts when its bound changes: what was at its bound stays there."""
+    if alpha > 0.0 and alpha >= (1.0 - 1e-12) * box:
+        return new_box
+    return min(alpha, new_box)
+
+
+@compiled
+def carry_duals(alpha, box, new_box):
+    """Where duals (n, k) start when their bounds change."""
+    out = np.empty_like(new_box)
+    for i in range(alpha.shape[0]):
+        for k in range(alpha.shape[1]):
+            out[i, k] = carried(alpha[i, k], box[i, k], new_box[i, k])
+    return out
+
+
+@compiled
 def _factor(system, floor):
     """Cholesky factor in place, lower triangle; a point that depends on those before it gets an infinite pivot.
 
@@ -186,7 +220,7 @@ def left_out_near(q, cross, leverage, values, box, alpha, ridge, noise, out):
     free = np.empty(alpha.shape[0], dtype=np.int64)
     n_free = 0
     for j in range(alpha.shape[0]):
-        if _SLACK * box[j] < alpha[j] < (1.0 - _SLACK) * box[j]:
+        if is_free(alpha[j], box[j]):
             free[n_free] = j
             n_free += 1
     system = np.empty((n_free, n_free))
@@ -301,11 +335,9 @@ def solve_kernel_blocks(
         diagonal, bounds = _diagonal(q), np.zeros(2)
         for m in range(n_multiples):
             block_alpha, block_box = alpha[m, first:last], box[first:last] * multiples[m]
-            if m > 0:  # what was at its bound stays there
+            if m > 0:
                 for i in range(last - first):
-                    old = alpha[m - 1, first + i]
-                    at_bound = old >= (1.0 - 1e-12) * box[first + i] * multiples[m - 1]
-                    block_alpha[i] = block_box[i] if at_bound else min(old, block_box[i])
+                    block_alpha[i] = carried(alpha[m - 1, first + i], box[first + i] * multiples[m - 1], block_box[i])
             primal_at_zero = block_box.sum()
             v = _times(q, block_alpha)
             sweeps[m, b] = descend(

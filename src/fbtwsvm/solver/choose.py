@@ -1,8 +1,8 @@
-"""Which of two ways solves a plane when classes have very many rows.
+"""Which of the three ways solves which plane.
 
-A plane that few rows push is solved in the dual, on a working set (`planes`); one that very many rows push, because
-classes overlap, by Newton's method in the primal (`newton`).  A sample of the rows, each standing for many, tells
-which is which, and gives both their first planes.
+Classes with fewer rows than features are solved from inner products (`kernel`), others on mapped rows in the dual
+(`dual`).  When classes have very many rows, a sample of them, each standing for many, comes first: planes that few rows
+push then go on in the dual, those that very many rows push, because classes overlap, by Newton's method (`newton`).
 """
 
 from __future__ import annotations
@@ -12,51 +12,93 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._arrays import Array
-from .dual import solve_features
-from .factors import Whitener, gram_matrix
-from .newton import Bulk, solve_newton
-from .problem import Problem, Solution, Start
+from .._arrays import Array, class_starts
+from .dual import solve_features, solve_path
+from .factors import Whitener
+from .kernel import solve_kernel_path
+from .newton import RowReader, solve_newton
+from .problem import Factor, Problem, Solution, Start
 
 MANY_ROWS = 8192  # rows of the largest class from which on a sample comes first
+_MOST_KERNEL_ROWS = 8192  # a kernel matrix of half a gigabyte
 _SAMPLED = 16  # one row in so many makes the sample
 _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 1024, 16384  # of a class
-_PIECE = 32768  # rows whose Gram matrix one thread forms
 _SHARPEST = 1e-4  # gap that the rounded hinge of Newton's method can still reach
 _CROWDED = 64  # pushing rows, in units of columns, from which on Newton's method is the faster
+_MOST_FACTORS = 2**30  # bytes of factors that are kept from the sample for the planes of all rows
+
+Grams = Callable[[], Sequence[Array]]
 
 
-def solve_many_rows(rows: Array, means: Array, problem: Problem, grams: Sequence[Array], seed: int) -> Solution:
-    """Solve all planes of classes of which some have very many rows; `grams` are without the ridge."""
-    factors = problem.each(lambda a: Whitener(grams[a].copy(), float(problem.reg[a]), rows.dtype), range(len(grams)))
-    todo = ~np.eye(len(grams), dtype=bool)
-    start = Start(factors.__getitem__, means, todo, np.zeros(todo.shape))
-    bulk = Bulk(lambda index: rows[index], lambda index, _: problem.box[index])
-    first, pushing = first_planes(bulk, problem, start, seed)
-    crowded = todo & (pushing > _CROWDED * rows.shape[1]) & (problem.tol >= _SHARPEST)
-    solution = solve_features(rows, problem, replace(start, todo=todo & ~crowded, planes=first))
-    solve_newton(bulk, problem, grams, crowded, first, solution, solution.alpha)
+def solve_mapped(
+    rows: Array,
+    box: Array,
+    problem: Problem,
+    means: Array,
+    multiples: Sequence[float],
+    *,
+    grams: Sequence[Array] | None,
+    make_grams: Grams,
+    seed: int,
+) -> list[Solution]:
+    """Solve all planes on mapped rows in memory for several multiples of the boxes, each from the one before.
+
+    `grams` are the Gram matrices of the classes without the ridge, where they are known; `make_grams` makes them where
+    all are needed at once.
+    """
+    if _kernel_is_cheaper(problem.starts, rows.shape[1]):
+        precise = rows.astype(np.float64, copy=False)
+        solutions = solve_kernel_path(precise @ precise.T, box, problem, multiples, precise)
+        for solution in solutions:
+            solution.planes = solution.planes.astype(rows.dtype)
+        return solutions
+    if np.diff(problem.starts).max() > MANY_ROWS:
+        known = make_grams() if grams is None else grams
+        return [_solve_many_rows(rows, multiple * box, problem, means, known, seed) for multiple in multiples]
+    return solve_path(rows, box, problem, Start.cold(rows, means, problem, grams), multiples)
+
+
+def solve_read(reader: RowReader, problem: Problem, means: Array, grams: Sequence[Array], seed: int) -> Solution:
+    """Solve all planes on rows that are read piece by piece, by Newton's method."""
+    dtype = reader.rows(slice(0, 1)).dtype
+    start = _start(means, grams, problem, dtype)
+    first, _ = _first_planes(reader, problem, start, seed)
+    solution = Solution.empty(problem, means.shape[1], dtype, precision=np.float32)
+    solve_newton(reader, problem, grams, start.todo, first, solution)
     return solution
 
 
-def class_grams(rows: Callable[[slice], Array], problem: Problem) -> list[Array]:
-    """Form the Gram matrix of every class, without the ridge; `rows` gives the mapped rows of a slice."""
-    pieces = [
-        (k, slice(i, min(i + _PIECE, int(problem.starts[k + 1]))))
-        for k in range(problem.n_classes)
-        for i in range(int(problem.starts[k]), int(problem.starts[k + 1]), _PIECE)
-    ]
-    grams: list[Array] = []
-    found = problem.stream(lambda piece: gram_matrix(rows(piece[1]), problem.weights[piece[1]]), pieces)
-    for (k, _), gram in zip(pieces, found, strict=True):
-        if k < len(grams):
-            grams[k] += gram
-        else:
-            grams.append(gram)
-    return grams
+def _solve_many_rows(
+    rows: Array, box: Array, problem: Problem, means: Array, grams: Sequence[Array], seed: int
+) -> Solution:
+    """Solve all planes of classes of which some have very many rows."""
+    start = _start(means, grams, problem, rows.dtype)
+    reader = RowReader(lambda index: rows[index], lambda index, _: box[index])
+    first, pushing = _first_planes(reader, problem, start, seed)
+    crowded = start.todo & (pushing > _CROWDED * rows.shape[1]) & (problem.options.tol >= _SHARPEST)
+    solution = solve_features(rows, box, problem, replace(start, todo=start.todo & ~crowded, planes=first))
+    solve_newton(reader, problem, grams, crowded, first, solution)
+    return solution
 
 
-def first_planes(bulk: Bulk, problem: Problem, start: Start, seed: int) -> tuple[Array, Array]:
+def _start(means: Array, grams: Sequence[Array], problem: Problem, dtype: np.dtype) -> Start:
+    """Begin from Gram matrices; their factors are kept for a second use as far as memory allows."""
+    kept: dict[int, Factor] = {}
+    fits = len(grams) * means.shape[1] ** 2 * dtype.itemsize <= _MOST_FACTORS
+
+    def factor(a: int) -> Factor:
+        if a not in kept:
+            made = Whitener(grams[a].copy(), float(problem.reg[a]), dtype)
+            if not fits:
+                return made
+            kept[a] = made
+        return kept[a]
+
+    todo = ~np.eye(len(grams), dtype=bool)
+    return Start(factor, means, todo, np.zeros(todo.shape))
+
+
+def _first_planes(reader: RowReader, problem: Problem, start: Start, seed: int) -> tuple[Array, Array]:
     """Solve on a sample; return the planes, and about how many rows push each."""
     random = np.random.default_rng(seed)
     sizes = np.diff(problem.starts)
@@ -68,16 +110,25 @@ def first_planes(bulk: Bulk, problem: Problem, start: Start, seed: int) -> tuple
         ]
     )
     share = np.repeat(sizes / counts, counts)[:, None]
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    rows = bulk.rows(chosen)
+    labels = np.repeat(np.arange(len(counts)), counts)
+    rows = reader.rows(chosen)
     sampled = replace(
         problem,
-        starts=starts,
+        starts=class_starts(labels, len(counts)),
         weights=problem.weights[chosen],
-        box=bulk.boxes(chosen, rows) * share,
         wanted=np.zeros(len(chosen), dtype=bool),
-        tol=10.0 * problem.tol,
+        options=replace(problem.options, tol=10.0 * problem.options.tol),
     )
-    solution = solve_features(rows, sampled, start)
-    pushing = np.add.reduceat((solution.alpha > 0) * share, starts[:-1], axis=0).T
+    solution = solve_features(rows, reader.boxes(chosen, rows) * share, sampled, start)
+    pushing = np.add.reduceat((solution.alpha > 0) * share, sampled.starts[:-1], axis=0).T
     return solution.planes, pushing
+
+
+def _kernel_is_cheaper(starts: Array, n_columns: int) -> bool:
+    """Compare the multiplications of both forms (the feature form whitens about a quarter of all rows)."""
+    sizes = np.diff(starts).astype(float)
+    n, n_classes = sizes.sum(), len(sizes)
+    feature = n * n_columns**2 / 2 + n_classes * n_columns**3 / 3 + n_classes * n * n_columns**2 / 4
+    shared = n**2 * n_columns + (2 * sizes**2 * n).sum()
+    pairs = (sizes[:, None] * sizes**2).sum() + n_classes * (sizes**2).sum() * 30
+    return bool(n <= _MOST_KERNEL_ROWS and shared + pairs < feature)

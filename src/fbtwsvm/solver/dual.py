@@ -7,11 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, tiles
 from .._log import LOG
 from . import _loops
-from .factors import weighted
-from .left_out import left_out_large, ridge
+from .left_out import left_out_features
 from .problem import Problem, Solution, Start
 
 _GROWTH = 0.5  # what a working set grows by in a round at most
@@ -22,20 +21,19 @@ _FEW_PLANES = 8  # planes up to which values are found faster without BLAS
 _STRIP = 512
 
 
-def solve_features(rows: Array, problem: Problem, start: Start) -> Solution:
+def solve_features(rows: Array, box: Array, problem: Problem, start: Start) -> Solution:
     """Solve planes on mapped rows (bias column included)."""
-    return solve_path(rows, problem, start, (1.0,))[0]
+    return solve_path(rows, box, problem, start, (1.0,))[0]
 
 
-def solve_path(rows: Array, problem: Problem, start: Start, multiples: Sequence[float]) -> list[Solution]:
+def solve_path(rows: Array, box: Array, problem: Problem, start: Start, multiples: Sequence[float]) -> list[Solution]:
     """Solve planes on mapped rows for several multiples of the boxes, each from the solution before it.
 
     Factors and whitened rows serve all of them.
     """
     solutions = []
     for _ in multiples:
-        solution = Solution.empty(problem)
-        solution.planes = np.zeros((problem.n_classes, problem.n_classes, rows.shape[1]), dtype=rows.dtype)
+        solution = Solution.empty(problem, rows.shape[1], rows.dtype)
         if start.alpha is not None:
             solution.alpha[:] = start.alpha
         solutions.append(solution)
@@ -43,7 +41,7 @@ def solve_path(rows: Array, problem: Problem, start: Start, multiples: Sequence[
     size = _classes_at_once(rows, problem)
     for first in range(0, len(classes), size):
         group = classes[first : first + size]
-        solvers = problem.each(lambda a: _NearPlanes(rows, problem, int(a), start), group)
+        solvers = problem.each(lambda a: _NearPlanes(rows, box[:, a], problem, int(a), start), group)
         for multiple, solution in zip(multiples, solutions, strict=True):
             for solver in solvers:
                 solver.use_multiple(multiple)
@@ -91,88 +89,106 @@ def values_of(rows: Array, planes: Array, out: Array) -> None:
     if len(planes) <= _FEW_PLANES:
         _loops.plane_values(rows, planes, out)
         return
-    for first in range(0, len(rows), _STRIP):  # so few rows that BLAS packs them in the cache
-        strip = slice(first, first + _STRIP)
+    for strip in tiles(0, len(rows), _STRIP):  # so few rows that BLAS packs them in the cache
         out[:, strip] = (rows[strip] @ planes.T).T
 
 
 class _NearPlanes:
     """The planes near one class while they are being solved: factor, working set, duals."""
 
-    def __init__(self, rows: Array, problem: Problem, near: int, start: Start) -> None:
+    def __init__(self, rows: Array, box: Array, problem: Problem, near: int, start: Start) -> None:
+        n_classes = problem.n_classes
         self.rows, self.problem, self.near = rows, problem, near
         self.whitener = start.factor(near)
+        self.width = len(self.whitener.signs) or rows.shape[1]  # columns of a whitened row
         self.todo = np.ascontiguousarray(start.todo[near])
         self.first_set = start.first
-        self.box = np.ascontiguousarray(problem.box[:, near])
-        self.primal_at_zero = (
-            np.array([self.box[problem.block(b)].sum() for b in range(problem.n_classes)]) + start.fixed_box[near]
-        )
+        self.box = np.ascontiguousarray(box)
+        self.primal_at_zero = np.array([self.box[problem.block(b)].sum() for b in range(n_classes)])
+        self.primal_at_zero += start.fixed_box[near]
         self.alpha = np.zeros(len(rows)) if start.alpha is None else np.ascontiguousarray(start.alpha[:, near])
-        self.in_set = np.zeros(len(rows), dtype=bool)
-        self.working_set = np.empty(0, dtype=np.int64)
-        self.width = len(self.whitener.signs) or rows.shape[1]  # columns of a whitened row
-        self.whitened = np.empty((0, self.width), dtype=rows.dtype)
-        self.sweeps = np.zeros(problem.n_classes, dtype=np.int64)
-        self.gaps = np.full(problem.n_classes, np.inf)
-        self.bounds = np.zeros((problem.n_classes, 2))
-        self.inner_tol = 0.5 * problem.tol
-        self.values = np.empty(0)
-        self.multiple = 1.0
-        self.fixed_sums = np.zeros((problem.n_classes, self.width), dtype=rows.dtype)
+        self.fixed_sums = np.zeros((n_classes, self.width), dtype=rows.dtype)
         if start.fixed_sums is not None:
             self.fixed_sums = self.whitener.rows(start.fixed_sums[near].astype(rows.dtype))
-        # Until there are duals, planes are only guessed: good enough to rank rows, no certificate.
-        self.guessed = not self.alpha.any() and (start.fixed_sums is None or not start.fixed_sums[near].any())
-        self.given = start.planes is not None
+        self.in_set = np.zeros(len(rows), dtype=bool)
+        self.working_set = np.empty(0, dtype=np.int64)
+        self.whitened = np.empty((0, self.width), dtype=rows.dtype)
+        self.values = np.empty(0)
+        self.multiple = 1.0
+        self._forget_progress()
+        self._begin(start)
+
+    def _forget_progress(self) -> None:
+        """Nothing is solved yet."""
+        n_classes = self.problem.n_classes
+        self.sweeps = np.zeros(n_classes, dtype=np.int64)
+        self.gaps = np.full(n_classes, np.inf)
+        self.bounds = np.zeros((n_classes, 2))
+        self.inner_tol = 0.5 * self.problem.options.tol
+
+    def _begin(self, start: Start) -> None:
+        """Set the first planes: those of the duals, those given, or a guess.
+
+        Until there are duals, planes are only good enough to rank rows: `phase` says how the first working set is
+        found from them, and there is no certificate.
+        """
+        has_duals = self.alpha.any() or (start.fixed_sums is not None and start.fixed_sums[self.near].any())
         if start.planes is not None:
-            self.planes = start.planes[near].astype(rows.dtype, copy=False)
-        elif self.guessed:
-            # One solve: u = -G^-1 m_b, scaled to -1 at the mean m_b of class b.
-            dual_sums = self.whitener.rows(start.guess.astype(rows.dtype))
-            signed = dual_sums * self.whitener.signs if len(self.whitener.signs) else dual_sums
-            squares = np.einsum("ij,ij->i", signed, dual_sums)
-            self.planes = self.whitener.planes(dual_sums / np.where(squares > 0, squares, 1.0)[:, None])
-        else:
-            self.in_set = (self.alpha > 0) & np.repeat(self.todo, np.diff(problem.starts))
+            self.phase = "solved" if has_duals else "given"
+            self.planes = start.planes[self.near].astype(self.rows.dtype, copy=False)
+        elif has_duals:
+            self.phase = "solved"
+            self.in_set = (self.alpha > 0) & self._is_todo()
             self._whiten_joined()
             self._solve(sweeps=0)
+        else:
+            self.phase = "guessed"
+            self.planes = self._guess(start.guess.astype(self.rows.dtype))
+
+    def _guess(self, means: Array) -> Array:
+        """Return u = -G^-1 m_b, scaled to -1 at the mean m_b of class b: one solve."""
+        dual_sums = self.whitener.rows(means)
+        signed = dual_sums * self.whitener.signs if len(self.whitener.signs) else dual_sums
+        squares = np.einsum("ij,ij->i", signed, dual_sums)
+        return self.whitener.planes(dual_sums / np.where(squares > 0, squares, 1.0)[:, None])
+
+    def _is_todo(self) -> Array:
+        """Mark the rows that push planes which are to be solved."""
+        return np.repeat(self.todo, np.diff(self.problem.starts))
 
     def use_multiple(self, multiple: float) -> None:
         """Go over to so many times the first boxes; duals at their bound stay there."""
         if multiple == self.multiple:
             return
         growth = multiple / self.multiple
-        at_bound = (self.alpha > 0) & (self.alpha >= (1.0 - 1e-12) * self.box)
-        self.box, self.primal_at_zero, self.multiple = self.box * growth, self.primal_at_zero * growth, multiple
-        self.alpha = np.where(at_bound, self.box, np.minimum(self.alpha, self.box))
-        self.sweeps[:], self.gaps[:], self.bounds[:] = 0, np.inf, 0.0
-        self.inner_tol = 0.5 * self.problem.tol
-        if not self.guessed:
+        box = self.box * growth
+        self.alpha = _loops.carry_duals(self.alpha[:, None], self.box[:, None], box[:, None])[:, 0]
+        self.box, self.primal_at_zero, self.multiple = box, self.primal_at_zero * growth, multiple
+        self._forget_progress()
+        if self.phase == "solved":
             self._solve(sweeps=0)
 
     def advance(self, values: Array) -> bool:
         """Take the worst violators in, solve on the working set; False when every gap is within tol."""
-        problem, before = self.problem, self.gaps.max()
-        if self.guessed:
-            if self.given:
-                self.in_set = (values > -1.0) & np.repeat(self.todo, np.diff(problem.starts))
-            else:
-                _loops.first_set(values, problem.starts, self.todo, self.first_set, self.in_set)
+        problem, options, before = self.problem, self.problem.options, self.gaps.max()
+        if self.phase == "given":
+            self.in_set = (values > -1.0) & self._is_todo()
+        elif self.phase == "guessed":
+            _loops.first_set(values, problem.starts, self.todo, self.first_set, self.in_set)
         else:
-            joined = self.certify(values, problem.tol, _GROWTH, self.first_set)
+            joined = self.certify(values, options.tol, _GROWTH, self.first_set)
             gaps = self.gaps
             stalled = not joined.any() and gaps.max() > 0.99 * before  # rounding lets nothing move
-            if stalled or ((gaps <= problem.tol) | (self.sweeps >= problem.max_iter)).all():
+            if stalled or ((gaps <= options.tol) | (self.sweeps >= options.max_iter)).all():
                 return False
             if joined.any():
                 # Rows far beyond the margin that push nothing leave again; those near it may yet be needed.
                 self.in_set &= (self.alpha > 0) | (values > _FAR)
             else:
                 self.inner_tol *= 0.25
-        self.guessed = False
+        self.phase = "solved"
         self._whiten_joined()
-        self._solve(sweeps=problem.max_iter)
+        self._solve(sweeps=options.max_iter)
         return True
 
     def _solve(self, sweeps: int) -> None:
@@ -216,8 +232,8 @@ class _NearPlanes:
             whitened[known] = self.whitened[self.in_set[self.working_set]]
             del self.whitened
             new = np.flatnonzero(~known)
-            for first in range(0, len(new), _TILE):
-                tile = new[first : first + _TILE]
+            for part in tiles(0, len(new), _TILE):
+                tile = new[part]
                 place = slice(tile[0], tile[-1] + 1) if tile[-1] - tile[0] == len(tile) - 1 else tile
                 whitened[place] = self.whitener.rows(self.rows[working_set[tile]])
             self.whitened = whitened
@@ -231,49 +247,4 @@ class _NearPlanes:
         solution.gaps[a, done], solution.sweeps[a, done] = self.gaps[done], self.sweeps[done]
         solution.bounds[a, done] = self.bounds[done]
         if self.problem.wanted.any():
-            self._leave_out(solution)
-
-    def _leave_out(self, solution: Solution) -> None:
-        """Write what wanted rows would get from planes without them into the solution."""
-        problem, a = self.problem, self.near
-        own = np.arange(problem.starts[a], problem.starts[a + 1])
-        own = own[problem.wanted[own]]
-        near_values = self.rows[own] @ solution.planes[a].T
-        starts = np.searchsorted(self.working_set, problem.starts)
-        box, alpha, wanted = self.box[self.working_set], self.alpha[self.working_set], problem.wanted[self.working_set]
-        cross = np.zeros((len(box), len(own)), dtype=self.rows.dtype)
-        free = (alpha > 0) & (alpha < box)  # nobody asks for the products of the others
-        cross[free], leverage = self.whitener.near(
-            self.whitened[free], weighted(self.rows[own], problem.weights[own]), own - problem.starts[a]
-        )
-        values = self.values[self.working_set].astype(np.float64)
-        near_out = near_values.astype(np.float64)
-        _loops.left_out_blocks(
-            self.whitened,
-            self.whitener.signs,
-            starts,
-            a,
-            cross,
-            leverage,
-            near_values,
-            wanted,
-            box,
-            alpha,
-            ridge(self.rows.dtype),
-            values,
-            near_out,
-        )
-        for b in problem.large_blocks(starts):
-            if b != a:
-                # Free points make the projection; of those at the bound only the wanted ones are needed.
-                block = np.arange(starts[b], starts[b + 1])
-                used = block[(alpha[block] > 0) & ((alpha[block] < box[block]) | wanted[block])]
-                zeta = self.whitened[used]
-                signed = zeta * self.whitener.signs if len(self.whitener.signs) else zeta
-                near_out[:, b], values[used] = left_out_large(
-                    signed @ zeta.T, cross[used], leverage, near_values[:, b], values[used], box[used], alpha[used]
-                )
-        solution.near[own] = near_out
-        far = self.values.astype(np.float64)
-        far[self.working_set] = values
-        solution.far[:, a] = far
+            left_out_features(self, solution)

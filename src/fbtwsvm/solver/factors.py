@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dtrtri
 
-from .._arrays import Array
+from .._arrays import Array, tiles
+from .._linalg import lower_factor
 
 _TILE = 8192  # rows per float32 product before the sum goes on in float64
 
@@ -24,8 +25,8 @@ def weighted(rows: Array, weights: Array) -> Array:
 def gram_matrix(rows: Array, weights: Array) -> Array:
     """Sum of w_i h_i h_i' in float64, from products in the rows' own precision."""
     total = np.zeros((rows.shape[1], rows.shape[1]))
-    for first in range(0, len(rows), _TILE):
-        tile = weighted(rows[first : first + _TILE], weights[first : first + _TILE])
+    for part in tiles(0, len(rows), _TILE):
+        tile = weighted(rows[part], weights[part])
         total += tile.T @ tile  # numpy sees the transpose and calls SYRK
     return total
 
@@ -35,24 +36,29 @@ def class_means(rows: Array, weights: Array, starts: Array) -> Array:
     means = np.empty((len(starts) - 1, rows.shape[1]))
     for k, (first, last) in enumerate(pairwise(starts)):
         total = np.zeros(rows.shape[1])
-        for start in range(first, last, _TILE):
-            tile = slice(start, min(start + _TILE, last))
+        for tile in tiles(first, last, _TILE):
             total += weights[tile].astype(rows.dtype) @ rows[tile]
         means[k] = total / weights[first:last].sum()
     return means
 
 
-def _cholesky(system: Array, reg: float, dtype: np.dtype) -> Array:
-    """Cholesky factor of G = Gram + reg I; the matrix given is used up."""
-    # The transpose of a symmetric matrix is itself, in the order that LAPACK can overwrite.
-    try:
-        factor: Array = cholesky(system.T, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError as error:
-        raise ValueError(
-            f"The Gram matrix of a class is not positive definite: reg={reg:g} is below the rounding of {dtype} "
-            "rows. Raise reg, or pass float64."
-        ) from error
-    return factor
+def gram_factor(gram: Array, reg: float, dtype: np.dtype) -> Array:
+    """Cholesky factor of G = Gram + reg I; the Gram matrix given is used up."""
+    gram[np.diag_indices_from(gram)] += reg
+    return lower_factor(
+        gram,
+        f"The Gram matrix of a class is not positive definite: reg={reg:g} is below the rounding of {dtype} rows. "
+        "Raise reg, or pass float64.",
+    )
+
+
+def kernel_factor(system: Array) -> Array:
+    """Cholesky factor of a system of inner products, which is used up."""
+    return lower_factor(
+        system,
+        "The kernel matrix is not positive semi-definite. A kernel that is a function must be symmetric and have no "
+        "negative eigenvalues; where it is only nearly singular, raise reg.",
+    )
 
 
 class Whitener:
@@ -63,9 +69,8 @@ class Whitener:
     """
 
     def __init__(self, gram: Array, reg: float, dtype: np.dtype) -> None:
-        gram[np.diag_indices_from(gram)] += reg
         self.signs = np.empty(0, dtype=dtype)
-        self.factor = _cholesky(gram, reg, dtype).astype(dtype)
+        self.factor = gram_factor(gram, reg, dtype).astype(dtype)
 
     def rows(self, rows: Array) -> Array:
         """Return zeta_i = L^-1 h_i for each row, contiguous; `rows` may be overwritten."""
@@ -91,9 +96,7 @@ class LowRankWhitener:
 
     def __init__(self, rows: Array, weights: Array, reg: float) -> None:
         own = weighted(rows, weights)
-        system = (own @ own.T).astype(np.float64)
-        system[np.diag_indices_from(system)] += reg
-        lower = _cholesky(system, reg, rows.dtype)
+        lower = gram_factor((own @ own.T).astype(np.float64), reg, rows.dtype)
         self.inverse, _ = dtrtri(lower, lower=True)
         self.leverage = 1.0 - reg * np.einsum("ij,ij->j", self.inverse, self.inverse)
         self.inverse = self.inverse.astype(rows.dtype)
@@ -147,21 +150,3 @@ def near_products(factor: Whitener | Root, whitened: Array, own: Array) -> tuple
     near_rows = factor.rows(own)
     cross: Array = whitened @ near_rows.T
     return cross, np.einsum("ij,ij->i", near_rows, near_rows)
-
-
-def factorise(matrix: Array) -> Array:
-    """Return the lower Cholesky factor of a definite matrix."""
-    lower: Array = cholesky(matrix, lower=True, check_finite=False)
-    return lower
-
-
-def factor(system: Array) -> Array:
-    """Cholesky factor of a system of inner products."""
-    try:
-        lower: Array = cholesky(system, lower=True, check_finite=False)
-    except LinAlgError as error:
-        raise ValueError(
-            "The kernel matrix is not positive semi-definite. A kernel that is a function must be symmetric and have "
-            "no negative eigenvalues; where it is only nearly singular, raise reg."
-        ) from error
-    return lower

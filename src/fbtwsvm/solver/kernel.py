@@ -9,25 +9,22 @@ from scipy.linalg.lapack import dtrtri
 
 from .._arrays import Array
 from . import _loops
-from .factors import factor
+from .factors import kernel_factor
 from .left_out import left_out_large, ridge
 from .problem import Problem, Solution
 
 
-def solve_kernel(kernel: Array, problem: Problem, rows: Array | None = None) -> Solution:
+def solve_kernel_path(
+    kernel: Array, box: Array, problem: Problem, multiples: Sequence[float], rows: Array | None = None
+) -> list[Solution]:
     """Solve every plane from the kernel matrix of all rows, with the bias's 1 already added to it.
 
-    The planes come back as coefficients of the training rows, or as u when the mapped `rows` are given too.  In
-    float64 always: Q is a difference of near equals divided by reg.
+    Several multiples of the boxes are solved, each from the solution before it.  The planes come back as coefficients
+    of the training rows, or as u when the mapped `rows` are given too.  In float64 always: Q is a difference of near
+    equals divided by reg.
     """
-    return solve_kernel_path(kernel, problem, (1.0,), rows)[0]
-
-
-def solve_kernel_path(
-    kernel: Array, problem: Problem, multiples: Sequence[float], rows: Array | None = None
-) -> list[Solution]:
-    """Solve every plane for several multiples of the boxes, each from the solution before it."""
-    solutions = [Solution.empty(problem) for _ in multiples]
+    solutions = [Solution.empty(problem, 0) for _ in multiples]
+    options = problem.options
     near_coefficients: list[dict[int, Array]] = [{} for _ in multiples]
 
     def solve_near(a: int) -> None:
@@ -36,16 +33,16 @@ def solve_kernel_path(
         near_rows = kernel[own] * root[:, None]
         system = near_rows[:, own] * root
         system[np.diag_indices_from(system)] += reg
-        inverse_factor, _ = dtrtri(factor(system), lower=True)
+        inverse_factor, _ = dtrtri(kernel_factor(system), lower=True)
         leverage = 1.0 - reg * np.einsum("ij,ij->j", inverse_factor, inverse_factor)
         whitened = near_rows.T @ inverse_factor.T
         crossed = whitened @ inverse_factor
-        alpha, box = np.zeros((len(multiples), len(kernel))), np.ascontiguousarray(problem.box[:, a])
+        alpha, own_box = np.zeros((len(multiples), len(kernel))), np.ascontiguousarray(box[:, a])
         # Q is a difference of near equals divided by reg: what rounding leaves in it.
         noise = 100.0 * np.finfo(np.float64).eps * len(root) * float(np.abs(np.diag(kernel)).max()) / reg
         dual_sums, near_out, push_out, sweeps, gaps = _loops.solve_kernel_blocks(
-            kernel, whitened, crossed, leverage, root, problem.starts, a, reg, problem.wanted, box,
-            np.array(multiples), alpha, ridge(kernel.dtype), noise, problem.tol, problem.max_iter, a,
+            kernel, whitened, crossed, leverage, root, problem.starts, a, reg, problem.wanted, own_box,
+            np.array(multiples), alpha, ridge(kernel.dtype), noise, options.tol, options.max_iter, a,
         )  # fmt: skip
         for m, solution in enumerate(solutions):
             for b in problem.large_blocks(problem.starts):
@@ -56,9 +53,12 @@ def solve_kernel_path(
                     q = (kernel[np.ix_(mine, mine)] - whitened[mine] @ whitened[mine].T) / reg
                     near_out[m, :, b], push_out[m, mine] = left_out_large(
                         q, crossed[mine], leverage, near_out[m, :, b], push_out[m, mine],
-                        box[mine] * multiples[m], alpha[m, mine], noise,
+                        own_box[mine] * multiples[m], alpha[m, mine], noise,
                     )  # fmt: skip
-            solution.alpha[:, a], solution.near[own], solution.far[:, a] = alpha[m], near_out[m], push_out[m]
+            _, lines = problem.wanted_rows(a)
+            solution.alpha[:, a] = alpha[m]
+            solution.near[lines] = near_out[m][problem.wanted[own]]
+            solution.far[:, a] = push_out[m][problem.wanted]
             solution.sweeps[a], solution.gaps[a] = sweeps[m], gaps[m]
             near_coefficients[m][a] = dual_sums[m] * root / reg
 

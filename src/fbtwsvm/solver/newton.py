@@ -19,11 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .._arrays import Array
+from .._arrays import Array, Index, tiles
+from .._linalg import lower_factor
 from .._log import LOG
 from . import _loops
 from .dual import values_of
-from .factors import factorise
+from .left_out import left_out_newton, left_out_newton_pushed
 from .problem import Problem, Solution
 
 _TILE = 4096  # rows whose plane values are found in one go
@@ -31,12 +32,13 @@ _PIECE = 8 * _TILE  # rows that a thread looks at before it adds up
 _WIDEST, _NARROWEST, _NARROWER = 0.06, 0.02, 0.4  # width of the zone
 _SETTLED = 0.003  # gain of the next step, over sum C w s, at which the zone narrows
 _MOST_STEPS = 100
-
-Index = slice | Array
+_LONGEST = 2.0  # length of a step, in units of Newton's
+_ROUNDING = 1e-10  # gain of a step that is none
+_MOST_FACTORS = 2**30  # bytes of factors held at a time
 
 
 @dataclass(frozen=True)
-class Bulk:
+class RowReader:
     """All rows, as Newton's method reads them: mapped when asked for, sorted by class as `Problem` has them.
 
     rows    mapped rows of a slice or of an index
@@ -60,38 +62,41 @@ class _Plane:
 
 
 def solve_newton(
-    bulk: Bulk, problem: Problem, grams: Sequence[Array], todo: Array, first: Array, solution: Solution, supports: Array
+    reader: RowReader, problem: Problem, grams: Sequence[Array], todo: Array, first: Array, solution: Solution
 ) -> None:
     """Solve the planes marked in `todo`, from the `first` ones; fill them into the solution.
 
-    `grams` are without the ridge.  `supports` (n, n_classes) gets the duals of the rows in each of the planes (or, if
-    boolean, whether they have one).
+    `grams` are without the ridge.
     """
     near = np.flatnonzero(todo.any(axis=1))
-    ridged = {int(a): grams[int(a)] + problem.reg[a] * np.eye(len(grams[int(a)])) for a in near}
-    factors = dict(zip(ridged, problem.each(lambda a: factorise(ridged[a].copy()), ridged), strict=True))
-    pushed = np.flatnonzero(todo.any(axis=0))
-    for done, b in enumerate(pushed, 1):
-        planes = [_Plane(int(a), first[a, b].astype(np.float64)) for a in np.flatnonzero(todo[:, b])]
-        pushed_class = _PushedClass(bulk, problem, planes, problem.block(int(b)), ridged, factors)
-        pushed_class.descend()
-        pushed_class.store(int(b), solution, supports)
-        LOG.debug("planes against %d of %d classes solved by Newton's method", done, len(pushed))
+    at_once = max(1, _MOST_FACTORS // (8 * first.shape[2] ** 2))
+    for group in (near[part] for part in tiles(0, len(near), at_once)):
+        ridged = {int(a): (grams[int(a)], float(problem.reg[a])) for a in group}
+        factors = dict(zip(ridged, problem.each(lambda system: _factor(*system), ridged.values()), strict=True))
+        wanted = np.zeros_like(todo)
+        wanted[group] = todo[group]
+        pushed = np.flatnonzero(wanted.any(axis=0))
+        for done, b in enumerate(pushed, 1):
+            planes = [_Plane(int(a), first[a, b].astype(np.float64)) for a in np.flatnonzero(wanted[:, b])]
+            pushed_class = _PushedClass(reader, problem, planes, problem.block(int(b)), ridged, factors)
+            pushed_class.descend()
+            pushed_class.store(int(b), solution)
+            LOG.debug("planes against %d of %d classes solved by Newton's method", done, len(pushed))
 
 
 class _PushedClass:
-    """The rows of one class as they are seen from the planes that push them."""
+    """State of Newton's method for all planes that push one class."""
 
     def __init__(
         self,
-        bulk: Bulk,
+        reader: RowReader,
         problem: Problem,
         planes: list[_Plane],
         block: slice,
-        ridged: dict[int, Array],
+        ridged: dict[int, tuple[Array, float]],
         factors: dict[int, Array],
     ) -> None:
-        self.bulk, self.problem, self.planes, self.first = bulk, problem, planes, block.start
+        self.reader, self.problem, self.planes, self.first = reader, problem, planes, block.start
         self.ridged, self.factors = ridged, factors
         shape = (len(planes), block.stop - block.start)
         self.near = np.array([plane.near for plane in planes])
@@ -103,10 +108,7 @@ class _PushedClass:
         self.primal_at_zero = self.box.sum(axis=1, dtype=np.float64)
 
     def _pieces(self) -> list[slice]:
-        return [slice(i, min(i + _PIECE, self.x.shape[1])) for i in range(0, self.x.shape[1], _PIECE)]
-
-    def _tiles(self, piece: slice) -> list[slice]:
-        return [slice(i, min(i + _TILE, piece.stop)) for i in range(piece.start, piece.stop, _TILE)]
+        return tiles(0, self.x.shape[1], _PIECE)
 
     def _values(self, *, first: bool = False, points: Array | None = None, of: Array | None = None) -> Array:
         """Return 1 + h.u of the points (those of the planes numbered `of`), one row for each."""
@@ -115,14 +117,14 @@ class _PushedClass:
         values = self.x if first else np.empty((len(of), self.x.shape[1]), dtype=np.float32)
 
         def look(piece: slice) -> None:
-            for tile in self._tiles(piece):
+            for tile in tiles(piece.start, piece.stop, _TILE):
                 part = slice(tile.start + self.first, tile.stop + self.first)
-                rows = self.bulk.rows(part)
+                rows = self.reader.rows(part)
                 found = np.empty((len(points), len(rows)), dtype=rows.dtype)
                 values_of(rows, points.astype(rows.dtype), found)
                 np.add(found, 1.0, out=values[:, tile], casting="same_kind")
                 if first:
-                    self.box[:, tile] = self.bulk.boxes(part, rows)[:, self.near].T
+                    self.box[:, tile] = self.reader.boxes(part, rows)[:, self.near].T
 
         self.problem.each(look, self._pieces())
         return values
@@ -143,17 +145,23 @@ class _PushedClass:
         """Go towards the point of a step, as far as is best; `ahead` are the values there."""
         place, target, ahead = move
         plane = self.planes[place]
-        matrix, way = self.ridged[plane.near], target - plane.u
+        way = target - plane.u
         length = _loops.hinge_search(
             self.x[place],
             ahead,
             self.box[place],
             plane.width,
-            float(way @ (matrix @ plane.u)),
-            float(way @ (matrix @ way)),
+            float(way @ self._times_gram(plane.near, plane.u)),
+            float(way @ self._times_gram(plane.near, way)),
         )
+        length = min(length, _LONGEST)  # near the solution both ends are the same but for rounding
         plane.u = plane.u + length * way
         self.x[place] += np.float32(length) * (ahead - self.x[place])
+
+    def _times_gram(self, a: int, vector: Array) -> Array:
+        """G_a times a vector."""
+        gram, reg = self.ridged[a]
+        return np.asarray(gram @ vector + reg * vector)
 
     def _add_up(self, pending: Array) -> tuple[Array, Array]:
         """Sum over the rows what a step needs: curvature in the zone, hinge, duals and their dual_sums."""
@@ -175,7 +183,7 @@ class _PushedClass:
                 some = needed[start : start + _TILE]
                 offset = piece.start + self.first
                 whole = some[-1] - some[0] == len(some) - 1
-                rows = self.bulk.rows(slice(some[0] + offset, some[-1] + offset + 1) if whole else some + offset)
+                rows = self.reader.rows(slice(some[0] + offset, some[-1] + offset + 1) if whole else some + offset)
                 dual_sums += moved[:, some].astype(rows.dtype) @ rows
                 for k in range(len(pending)):
                     zone = np.flatnonzero(roots[k, some])
@@ -197,57 +205,56 @@ class _PushedClass:
         """Certify a plane where it is; return where Newton's step leads, None when the plane is solved."""
         place, curvature, sums = state
         plane = self.planes[place]
-        matrix, primal_at_zero, tol = self.ridged[plane.near], self.primal_at_zero[place], self.problem.tol
-        slope = matrix @ plane.u
+        primal_at_zero, options = self.primal_at_zero[place], self.problem.options
+        slope = self._times_gram(plane.near, plane.u)
         whitened = solve_triangular(self.factors[plane.near], self.dual_sums[place], lower=True, check_finite=False)
         primal = 0.5 * float(plane.u @ slope) + sums[0]
         dual = sums[1] - 0.5 * float(whitened @ whitened)
         plane.gap = (primal - dual) / primal_at_zero if primal_at_zero > 0 else 0.0
-        plane.factor = factorise(matrix + curvature)
+        plane.factor = _factor(self.ridged[plane.near][0] + curvature, self.ridged[plane.near][1])
         plane.steps += 1
-        if plane.gap <= tol or plane.steps >= min(_MOST_STEPS, self.problem.max_iter):
+        if plane.gap <= options.tol or plane.steps >= min(_MOST_STEPS, options.max_iter):
             return None
         step = solve_triangular(plane.factor, slope + self.dual_sums[place], lower=True, check_finite=False)
         gain = 0.5 * float(step @ step) / primal_at_zero
+        if gain <= _ROUNDING and plane.width == _NARROWEST:
+            return None  # the best that a rounded hinge can do
         if gain <= _SETTLED:
             plane.width = max(_NARROWER * plane.width, _NARROWEST)
         target: Array = plane.u - solve_triangular(plane.factor, step, lower=True, trans="T", check_finite=False)
         return target
 
-    def store(self, b: int, solution: Solution, supports: Array) -> None:
+    def store(self, b: int, solution: Solution) -> None:
         """Write planes, certificates, duals and left-out values."""
         block = self.problem.block(b)
         for k, plane in enumerate(self.planes):
             solution.planes[plane.near, b] = plane.u
             solution.gaps[plane.near, b], solution.sweeps[plane.near, b] = plane.gap, plane.steps
-            supports[block, plane.near] = self.alpha[k] > 0 if supports.dtype == bool else self.alpha[k]
+            solution.alpha[block, plane.near] = self.alpha[k]
         if self.problem.wanted.any():
             self.problem.each(lambda k: self._leave_out(k, b, solution), range(len(self.planes)))
 
     def _leave_out(self, place: int, b: int, solution: Solution) -> None:
-        """Values that wanted rows would get from the plane without them: one Newton step after taking each out.
+        """Write the left-out values of the wanted rows of both classes of a plane."""
+        plane = self.planes[place]
+        assert plane.factor is not None  # made with every certificate
+        own, lines = self.problem.wanted_rows(plane.near)
+        if len(own):
+            weights = self.problem.weights[own]
+            solution.near[lines, b] = left_out_newton(self.reader.rows(own), plane.u, plane.factor, weights)
+        pushed, lines = self.problem.wanted_rows(b)
+        if len(pushed):
+            mine = pushed - self.first
+            x, box = self.x[place : place + 1, mine], self.box[place : place + 1, mine]
+            _, duals, roots = _loops.smooth_hinge(x, box, np.array([plane.width]))
+            rows = self.reader.rows(pushed)
+            solution.far[lines, plane.near] = left_out_newton_pushed(
+                rows, plane.u, plane.factor, duals[0], roots[0] ** 2
+            )
 
-        With H the Hessian: h_i.u / (1 - w_i h_i'H^-1 h_i) for a near row, and for a pushed row, whose own curvature is
-        c (in the zone), h_j.u + alpha_j l / (1 - c l) with l = h_j'H^-1 h_j.
-        """
-        problem, plane, a = self.problem, self.planes[place], self.planes[place].near
-        for k in (a, b):
-            index = np.flatnonzero(problem.wanted[problem.block(k)]) + problem.starts[k]
-            if not len(index):
-                continue
-            rows = self.bulk.rows(index).astype(np.float64)
-            zeta = solve_triangular(plane.factor, rows.T, lower=True, check_finite=False)
-            leverage = np.einsum("ij,ij->j", zeta, zeta)
-            values = rows @ plane.u
-            # A solution has a line for every row, or for the wanted ones alone.
-            every = len(solution.near) == len(problem.wanted)
-            lines = index if every else np.searchsorted(np.flatnonzero(problem.wanted), index)
-            if k == a:
-                values /= np.maximum(1.0 - problem.weights[index] * leverage, 1e-6)
-                solution.near[lines, b] = values
-            else:
-                mine = index - self.first
-                x, box = self.x[place : place + 1, mine], self.box[place : place + 1, mine]
-                _, duals, roots = _loops.smooth_hinge(x, box, np.array([plane.width]))
-                values += duals[0] * leverage / np.maximum(1.0 - roots[0] ** 2 * leverage, 1e-6)
-                solution.far[lines, a] = values
+
+def _factor(matrix: Array, reg: float) -> Array:
+    """Return the Cholesky factor of a matrix plus reg I."""
+    system = matrix.copy()
+    system[np.diag_indices_from(system)] += reg
+    return lower_factor(system, "A Hessian is not positive definite: raise reg, or pass float64.")

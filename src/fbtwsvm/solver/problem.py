@@ -1,4 +1,4 @@
-"""Problem (P): the planes of every ordered pair of classes, solved and certified.
+"""Problem (P): the planes of every ordered pair of classes.
 
 For an ordered pair (a, b), the plane that lies near class a and keeps class b away from it:
 
@@ -6,16 +6,31 @@ For an ordered pair (a, b), the plane that lies near class a and keeps class b a
 
     dual   0 <= alpha_i <= C w_i s_i,   u = -G_a^-1 sum alpha_i h_i,   G_a = reg I + sum_{i in a} w_i h_i h_i'
 
-All planes near class a share G_a.  Two forms solve the same problem: the feature form, here, whitens rows with a factor
-of G_a, and only those rows that matter; the kernel form (`kernel_form`) needs inner products alone and is the cheaper
-one when classes have fewer rows than there are features.
+All planes near class a share G_a.  The symbols, with n rows, K classes and D columns (features and bias):
+
+    symbol         array            shape          what it is
+    h_i            rows             (n, D)         mapped row, the last column is 1
+    w_i            weights          (n,)           weight of a row
+    s_i            memberships      (n, K)         how much the row counts against each class
+    C w_i s_i      box              (n, K)         upper bound of the dual of row i in the plane near that class
+    alpha_i        alpha            (n, K)         dual of row i in the plane near that class
+    u_ab           planes           (K, K, D)      plane near a that pushes b
+    G_a            gram, factor     (D, D)         Gram matrix with its ridge; L L' = G_a
+    zeta_i         whitened         (n, D)         L^-1 h_i, so that zeta_i.zeta_j = h_i'G_a^-1 h_j
+    Q              q                (n_b, n_b)     dual matrix of a plane, Q_ij = zeta_i.zeta_j
+    sum alpha zeta dual_sums        (K, D)         what the duals add up to; u = -L^-T sum alpha_i zeta_i
+    sum C w s      primal_at_zero   (K,)           the primal at u = 0, by which gaps are divided
+
+Three ways solve the same problem: `dual`, on mapped rows, of which only those that matter are whitened; `kernel`, from
+inner products alone, where classes have fewer rows than there are features; `newton`, in the primal, where very many
+rows push a plane.  `choose` says which.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -30,21 +45,26 @@ _FIRST_SET = 16  # rows of a pushed class that the first working set takes
 
 
 @dataclass(frozen=True)
+class SolverOptions:
+    """When a plane is solved, and in how many threads: `tol`, `max_iter` and `n_jobs` of the classifier."""
+
+    tol: float
+    max_iter: int
+    n_jobs: int | None
+
+
+@dataclass(frozen=True)
 class Problem:
     """What all planes share.  Rows are sorted by class; block k is starts[k]:starts[k + 1].
 
-    `box` (n, n_classes) is C w_i s_i of row i in the plane near that class; `reg` is one ridge per
-    near class.  `wanted` marks the rows whose left-out values are wanted.
+    `reg` is one ridge per near class.  `wanted` marks the rows whose left-out values are wanted.
     """
 
     starts: Array
     weights: Array
-    box: Array
     reg: Array
     wanted: Array
-    tol: float
-    max_iter: int
-    n_jobs: int | None
+    options: SolverOptions
 
     @property
     def n_classes(self) -> int:
@@ -60,13 +80,19 @@ class Problem:
         """Blocks whose left-out values are too many for solving again."""
         return np.flatnonzero(np.diff(starts) > _loops.SMALL_BLOCK)
 
+    def wanted_rows(self, k: int) -> tuple[Array, slice]:
+        """Wanted rows of class k, and their lines among all wanted rows."""
+        numbers = np.flatnonzero(self.wanted[self.block(k)]) + int(self.starts[k])
+        first = int(np.count_nonzero(self.wanted[: int(self.starts[k])]))
+        return numbers, slice(first, first + len(numbers))
+
     def each(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
         """Map `function` over classes with threads, one BLAS thread each: the same result for every n_jobs."""
-        return _threads.each(function, items, self.n_jobs)
+        return _threads.each(function, items, self.options.n_jobs)
 
     def stream(self, function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
         """Like `each`, but hand the results over one by one, in order."""
-        return _threads.stream(function, items, self.n_jobs)
+        return _threads.stream(function, items, self.options.n_jobs)
 
 
 @dataclass
@@ -78,8 +104,8 @@ class Solution:
     gaps       (n_classes, n_classes): duality gap over the primal at u = 0
     sweeps     (n_classes, n_classes)
     bounds     (n_classes, n_classes, 2): smallest and largest projected gradient of the feature form's descent
-    near, far  (n, n_classes): left-out values h_i.u of row i in the plane near its own class that pushes
-               class k, and in the plane near class k that pushes its own; only `wanted` rows are filled
+    near, far  (n_wanted, n_classes): left-out values h_i.u of the i-th wanted row in the plane near its own class that
+               pushes class k, and in the plane near class k that pushes its own
     """
 
     planes: Array
@@ -91,22 +117,22 @@ class Solution:
     far: Array
 
     @classmethod
-    def empty(cls, problem: Problem) -> Solution:
-        """All zeros, planes without columns."""
-        n, k = len(problem.weights), problem.n_classes
+    def empty(cls, problem: Problem, n_columns: int, dtype: Any = np.float64, precision: Any = np.float64) -> Solution:
+        """All zeros; `dtype` is that of the planes, `precision` that of the duals."""
+        n, n_wanted, k = len(problem.weights), int(problem.wanted.sum()), problem.n_classes
         return cls(
-            planes=np.zeros((k, k, 0)),
-            alpha=np.zeros((n, k)),
+            planes=np.zeros((k, k, n_columns), dtype=dtype),
+            alpha=np.zeros((n, k), dtype=precision),
             gaps=np.zeros((k, k)),
             sweeps=np.zeros((k, k), dtype=np.int64),
             bounds=np.zeros((k, k, 2)),
-            near=np.zeros((n, k)),
-            far=np.zeros((n, k)),
+            near=np.zeros((n_wanted, k)),
+            far=np.zeros((n_wanted, k)),
         )
 
 
 class Factor(Protocol):
-    """A square root of G_a^-1, as `moments.Whitener` is one; h_i G_a^-1 h_j is sum_k signs_k zeta_ik zeta_jk."""
+    """A square root of G_a^-1, as `factors.Whitener` is one; h_i G_a^-1 h_j is sum_k signs_k zeta_ik zeta_jk."""
 
     signs: Array  # empty where all are one
 

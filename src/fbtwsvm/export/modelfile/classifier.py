@@ -163,9 +163,10 @@ def _read_history(node: Any, context: Context) -> CheckedRows | None:
 
 def _set_jobs(model: StreamModel, n_jobs: int | None) -> None:
     """Let the stream use as many threads as the parameters say; the file does not hold it twice."""
-    model.settings = replace(model.settings, n_jobs=n_jobs)
-    for member in model.members:
-        member.settings = replace(member.settings, n_jobs=n_jobs)
+    parts: list[Any] = [model, *model.members]
+    for part in parts:
+        options = replace(part.settings.options, n_jobs=n_jobs)
+        part.settings = replace(part.settings, options=options)
 
 
 def _check(model: Model, n_features: int) -> None:

@@ -239,6 +239,7 @@ class Record:
 
     `make` gets the parts by name and returns the object; `parts` gives them back, attributes of these names by default.
     Names in a file never change: `renamed` says which of them have another name in the code, file name -> code name.
+    `optional` parts may be missing, as in files of older versions: then they are None.
     """
 
     def __init__(
@@ -248,7 +249,9 @@ class Record:
         own: tuple[str, ...] = (),
         parts: Callable[[Any], Mapping[str, Any]] | None = None,
         renamed: Mapping[str, str] | None = None,
+        optional: tuple[str, ...] = (),
     ) -> None:
+        self.optional = optional
         self.make, self.fields, self.own, self.parts = make, dict(fields), own, parts
         self.names = {name: (renamed or {}).get(name, name) for name in self.fields}
 
@@ -256,12 +259,17 @@ class Record:
         """Write each part."""
         names = self.names
         parts = self.parts(value) if self.parts else {name: getattr(value, name) for name in names.values()}
-        return {name: spec.write(parts[names[name]], writer) for name, spec in self.fields.items()}
+        missing = {name for name in self.optional if parts[names[name]] is None}
+        written = {name: spec for name, spec in self.fields.items() if name not in missing}
+        return {name: spec.write(parts[names[name]], writer) for name, spec in written.items()}
 
     def read(self, node: Any, context: Context) -> Any:
         """Read each part."""
-        nodes, inner = parts_of(node, tuple(self.fields)), context.without(self.own)
-        return self.make(**{self.names[name]: spec.read(nodes[name], inner) for name, spec in self.fields.items()})
+        missing = {name for name in self.optional if isinstance(node, dict) and name not in node}
+        nodes = parts_of(node, tuple(name for name in self.fields if name not in missing))
+        inner = context.without(self.own)
+        parts = {name: None if name in missing else spec.read(nodes[name], inner) for name, spec in self.fields.items()}
+        return self.make(**{self.names[name]: part for name, part in parts.items()})
 
 
 class Choice:

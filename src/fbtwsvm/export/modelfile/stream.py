@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 
 from ...model.settings import Settings
+from ...online.absorb import Tested
 from ...online.calibration import CalibrationRows
-from ...online.kept import Forgotten, Kept, Trace
+from ...online.forgotten import Forgotten, Trace
+from ...online.kept import Kept
 from ...online.landmarks import ResidualMonitor
-from ...online.member import Member, Tested
+from ...online.member import Member
 from ...online.model import StreamModel
 from ...online.moments import Moments, Roots
 from ...online.policy import Policy
+from ...solver.problem import SolverOptions
 from .container import ModelFileError, Writer
 from .parts import COUNT, DECISION, MAPPING, PARAMETER, check_sorted
 from .schema import FLOATS, ArrayOf, Bool, Context, DType, Float, Int, ListOf, Maybe, Record, Rows, Spec, Text, blank
@@ -21,8 +24,8 @@ from .strings import Ids, Keys, Labels, Strings
 
 
 # The learner of a stream: "K" classes, "D" columns with the bias, "E" machines; "n" rows of one store.
-def _settings(**fields: Any) -> Settings:
-    return Settings(**fields, n_jobs=None)
+def _settings(tol: float, max_iter: int, **fields: Any) -> Settings:
+    return Settings(**fields, options=SolverOptions(tol, max_iter, None))
 
 
 _SETTINGS = Record(
@@ -33,6 +36,7 @@ _SETTINGS = Record(
         "multiclass": Text("dag", "vote"), "tol": Float(), "max_iter": Int(1),
     },
     renamed={"box": "C"},
+    parts=lambda settings: {**vars(settings), "tol": settings.options.tol, "max_iter": settings.options.max_iter},
 )  # fmt: skip
 _POLICY = Record(
     Policy,
@@ -117,7 +121,8 @@ _MEMBER_FIELDS: dict[str, Spec] = {
     "moments": _MOMENTS, "roots": _ROOTS, "gaps": ArrayOf("f8", "K", "K"), "sweeps": ArrayOf("i8", "K", "K"),
     "bounds": ArrayOf("f8", "K", "K", 2), "solved": ArrayOf("b1", "K", "K"), "kept": _KEPT, "gone": _FORGOTTEN,
     "moved": ArrayOf("b1", "K"), "pushed": ArrayOf("b1", "K"), "factors": ArrayOf("f8", "K"),
-    "nearest": ArrayOf("f8", "K"), "farthest": ArrayOf("f8", "K"), "rise": Float(), "faded": Bool(),
+    "nearest": ArrayOf("f8", "K"), "farthest": ArrayOf("f8", "K"), "low": ArrayOf("f8", "K", "K"),
+    "high": ArrayOf("f8", "K", "K"), "rise": Float(), "faded": Bool(),
     "faded_at": COUNT, "unit": Float(), "pending": Maybe(_KEPT), "waiting": COUNT,
     "seen": ArrayOf("i8", "K", low=0, below=2**53), 
     "since": ArrayOf("i8", "K", low=0, below=2**53), "clock": COUNT, "most_lag": Int(1),
@@ -125,7 +130,9 @@ _MEMBER_FIELDS: dict[str, Spec] = {
 
 
 def _member(**fields: Any) -> Member:
-    pending = fields.pop("pending")
+    pending, nearest = fields.pop("pending"), fields.pop("nearest")
+    if fields["low"] is None or fields["high"] is None:  # version 0.5.0 held the distance of the nearest row instead
+        fields |= _old_ranges(fields["settings"], nearest, fields["farthest"])
     if len(fields["settings"].C) != len(fields["planes"]) or len(fields["settings"].reg) != len(fields["planes"]):
         raise ModelFileError("sizes of arrays do not agree")
     if fields["n_pending"] != (0 if pending is None else len(pending)):
@@ -134,10 +141,24 @@ def _member(**fields: Any) -> Member:
     return member
 
 
+def _old_ranges(settings: Settings, nearest: Any, farthest: Any) -> dict[str, Any]:
+    """Ranges of memberships from the distances of the nearest and the farthest row of each class."""
+    if nearest is None:
+        raise ModelFileError("ranges of memberships are missing")
+    shape = (len(nearest), len(nearest))
+    low, high = np.zeros(shape), np.zeros(shape)
+    if settings.membership == "printed":
+        high[farthest > nearest] = 1.0
+    elif settings.membership == "fuzzy":
+        largest = max(settings.mu, 1.0 - settings.mu) * (1.0 - np.sqrt(nearest / (farthest + 1e-10)))
+        high[:] = np.where(farthest > nearest, largest, 0.0)[:, None]
+    return {"low": low, "high": high}
+
+
 def _member_parts(member: Member) -> dict[str, Any]:
-    """Rows that wait are joined, as the next settle does anyway."""
+    """Pending rows are joined, as the next re-solve does anyway."""
     pending = member.pending[0].join(*member.pending[1:]) if member.pending else None
-    return {**vars(member), "pending": pending}
+    return {**vars(member), "pending": pending, "nearest": None}
 
 
 _MEMBER_NAMES = {
@@ -145,7 +166,9 @@ _MEMBER_NAMES = {
     "rise": "current_weight", "unit": "mean_weight", "waiting": "n_pending", "since": "since_solve",
     "most_lag": "max_lag",
 }  # fmt: skip
-_MEMBER = Record(_member, _MEMBER_FIELDS, parts=_member_parts, renamed=_MEMBER_NAMES)
+_MEMBER = Record(
+    _member, _MEMBER_FIELDS, parts=_member_parts, renamed=_MEMBER_NAMES, optional=("nearest", "low", "high")
+)
 _CALIBRATION = Record(
     blank(CalibrationRows),
     {

@@ -1,0 +1,98 @@
+"""Where the mapped training rows of a fit live: in memory, or unmapped, in memory or on disk, to be mapped when read.
+
+`fit` is written once against `Home`.  A function that is handed to `reduce` or `collect` is called as
+function(class, numbers, rows, state) for each tile, and must not change its arguments: tiles may be visited in threads,
+later perhaps on other machines, so all that it needs beside the rows travels in `state`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .._arrays import Array, Index, tiles
+from .._threads import stream
+from ..model.mapping import Mapping
+from ..model.rows import TrainingRows
+
+Result = TypeVar("Result")
+Visit = Callable[[int, slice, Array, Any], Result]
+
+
+class Home(ABC):
+    """Mapped training rows, sorted by class and numbered in that order."""
+
+    tile: int  # rows that are visited at a time
+
+    def __init__(self, training: TrainingRows, n_jobs: int | None) -> None:
+        self.training, self.n_jobs = training, n_jobs
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.training.n_classes
+
+    def counts(self) -> Array:
+        """Rows of each class."""
+        return np.diff(self.training.starts)
+
+    @abstractmethod
+    def rows(self, numbers: Index) -> Array:
+        """Return mapped rows with these numbers, with the bias column."""
+
+    def tiles(self) -> list[tuple[int, slice]]:
+        """Class and numbers of every tile, in order."""
+        blocks = enumerate(pairwise(self.training.starts))
+        return [(k, part) for k, (first, last) in blocks for part in tiles(first, last, self.tile)]
+
+    def reduce(self, function: Visit[Result], state: Any) -> Result:
+        """Add up what a function returns for each tile."""
+        return reduce(add, self._visit(function, state))
+
+    def collect(self, function: Visit[Array], state: Any) -> tuple[Array, Array]:
+        """Bring back the rows that a function marks: their numbers, and the rows."""
+
+        def pick(k: int, numbers: slice, rows: Array, state: Any) -> tuple[Array, Array]:
+            marked = np.flatnonzero(function(k, numbers, rows, state))
+            return marked + numbers.start, rows[marked]
+
+        found, rows = zip(*self._visit(pick, state), strict=True)
+        return np.concatenate(found), np.concatenate(rows)
+
+    def _visit(self, function: Visit[Result], state: Any) -> Iterator[Result]:
+        """Call a function on every tile, in threads; the results come in order."""
+        return stream(lambda item: function(*item, self.rows(item[1]), state), self.tiles(), self.n_jobs)
+
+
+class MemoryHome(Home):
+    """All mapped rows in one array."""
+
+    tile = 8192
+
+    def __init__(self, training: TrainingRows, data: Array, n_jobs: int | None) -> None:
+        super().__init__(training, n_jobs)
+        self.data = data
+
+    def rows(self, numbers: Index) -> Array:
+        """Return mapped rows with these numbers, with the bias column."""
+        return self.data[numbers]
+
+
+class UnmappedHome(Home):
+    """Rows that would not fit into memory once mapped: they are mapped whenever they are read."""
+
+    tile = 4096
+
+    def __init__(self, training: TrainingRows, mapping: Mapping, n_jobs: int | None) -> None:
+        super().__init__(training, n_jobs if mapping.threaded else 1)
+        self.mapping = mapping
+
+    def rows(self, numbers: Index) -> Array:
+        """Return mapped rows with these numbers, with the bias column."""
+        return self.mapping.rows(self.training.X, self.training.index[numbers])

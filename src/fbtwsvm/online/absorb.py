@@ -1,0 +1,174 @@
+"""How a machine takes new rows in: a few of them row by row, many as a block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._arrays import Array
+from ._loops import RowResult, RowRule, RowSums
+from ._loops import learn_rows as learn_rows_compiled
+from .fading import has_room, weigh
+from .kept import Chunk, Kept
+from .member import Member
+from .resolve import resolve
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What the planes said of rows before they learned them.
+
+    near, far  (n, n_classes): h.u of the planes near the row's own class and near each other one
+    values     (n, n_classes, n_classes): of all planes, where asked for
+    """
+
+    near: Array
+    far: Array
+    values: Array | None
+
+    @classmethod
+    def join(cls, parts: list[Tested]) -> Tested:
+        """Put parts together that came one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        values = [part.values for part in parts if part.values is not None]
+        near, far = (np.concatenate([getattr(part, name) for part in parts]) for name in ("near", "far"))
+        return cls(near, far, np.concatenate(values) if values else None)
+
+
+def learn(member: Member, chunk: Chunk, *, every_value: bool = False) -> Tested:
+    """Learn a chunk: small ones row by row, with a re-solve in between when it is due, large ones as a block."""
+    if len(chunk) >= member.max_lag:
+        tested = learn_block(member, chunk, every_value=every_value)
+        resolve(member)
+        return tested
+    parts, first = [], 0
+    while first < len(chunk):
+        room = member.room(chunk.labels[first:])
+        part = chunk if first == 0 and len(chunk) < room else chunk.take(slice(first, first + room))
+        parts.append(learn_rows(member, part, every_value=every_value))
+        first += len(part)
+        if len(part) == room:
+            resolve(member)
+    return Tested.join(parts)
+
+
+def needs_no_resolve(member: Member, labels: Array) -> bool:
+    """Whether rows of these classes can be learned one by one without a re-solve."""
+    return has_room(member, len(labels)) and member.room(labels) > len(labels)
+
+
+def learn_rows(member: Member, chunk: Chunk, *, every_value: bool) -> Tested:
+    """Learn row by row: planes follow at once, Gram matrices and kept rows at the next re-solve."""
+    n, n_classes = len(chunk), member.n_classes
+    weights = weigh(member, chunk)
+    moments, roots = member.moments, member.roots
+    sums = RowSums(moments.counts, moments.sums, roots.matrices, roots.ranks, member.planes, member.alive)
+    result = RowResult(
+        values=np.zeros((n, n_classes, n_classes)),
+        box=np.zeros((n, n_classes)),
+        alpha=np.zeros((n, n_classes)),
+        accepted=np.zeros(n, dtype=np.bool_),
+    )
+    learn_rows_compiled(chunk.rows, chunk.labels, weights, sums, _row_rule(member, every_value), result)
+    member.clock += n
+    member.n_pending += n
+    np.add.at(member.since_solve, chunk.labels, 1)
+    member.pending.append(Kept.of(chunk, weights, result.alpha, result.box, ~result.accepted))
+    every, own = np.arange(n), chunk.labels
+    values = result.values
+    return Tested(values[every, own], values[every, :, own], values if every_value else None)
+
+
+def learn_block(member: Member, chunk: Chunk, *, every_value: bool = False) -> Tested:
+    """Take a block of rows in, for the next re-solve: all into the sums, those that are accepted into the support."""
+    tested = _test(member, chunk, every_value)
+    weights = weigh(member, chunk)
+    accepted = _accepts(member, chunk, tested.far)
+    summed = accepted | (member.policy.statistics == "all")
+    for k in chunk.present:
+        rows = np.flatnonzero((chunk.labels == k) & summed)
+        if len(rows):
+            member.moments.add(k, chunk.rows[rows], weights[rows])
+            _update_root(member, int(k), chunk.rows[rows], weights[rows])
+    member.clock += len(chunk)
+    np.add.at(member.since_solve, chunk.labels, 1)
+    duals = np.zeros((len(chunk), member.n_classes))
+    member.keep(Kept.of(chunk, weights, duals, duals.copy(), ~accepted))
+    return tested
+
+
+def _row_rule(member: Member, every_value: bool) -> RowRule:
+    """Return what stays the same while rows are learned one by one."""
+    settings, policy = member.settings, member.policy
+    lower, upper, invert = _accepted_gradients(member)
+    return RowRule(
+        C=settings.C,
+        factors=member.class_factors,
+        farthest=member.farthest,
+        low=member.low,
+        high=member.high,
+        noisy=float(settings.mu),
+        usual=1.0 - float(settings.mu),
+        lower=lower,
+        upper=upper,
+        invert=invert,
+        # Without this nothing would ever be summed where only accepted rows are.
+        accept_alone=policy.accept == "all" or policy.statistics == "kept",
+        sum_all=policy.statistics == "all",
+        every_value=every_value,
+    )
+
+
+def _accepted_gradients(member: Member) -> tuple[Array, Array, bool]:
+    """Bounds (K, K) between which the gradient -h.u - 1 of an accepted row lies; or outside of which, if inverted.
+
+    A pair with a new class, whose plane has not been solved yet, accepts every row.
+    """
+    shape, accept = member.solved.shape, member.policy.accept
+    if accept in ("kkt", "all"):
+        lower, upper = np.full(shape, -np.inf), np.full(shape, 0.0 if accept == "kkt" else np.inf)
+        upper[~member.solved] = np.inf
+        return lower, upper, False
+    lower, upper = member.bounds[..., 0].copy(), member.bounds[..., 1].copy()
+    invert = accept == "outside"
+    lower[~member.solved] = np.inf if invert else -np.inf
+    upper[~member.solved] = np.inf
+    return lower, upper, invert
+
+
+def _accepts(member: Member, chunk: Chunk, far: Array) -> Array:
+    """Which rows of a block the accept rule lets in: by the gradient in the planes that push them."""
+    others = np.ones(far.shape, dtype=bool)
+    others[np.arange(len(far)), chunk.labels] = False
+    others &= member.alive | np.isin(np.arange(member.n_classes), chunk.present)
+    alone = not others.any() and member.policy.statistics == "kept"  # else nothing would ever be summed
+    if member.policy.accept == "all" or alone:
+        return np.ones(len(chunk), dtype=bool)
+    lower, upper, invert = _accepted_gradients(member)
+    gradient = -far - 1.0
+    inside = (gradient > lower[:, chunk.labels].T) & (gradient < upper[:, chunk.labels].T)
+    return np.asarray(((inside != invert) & others).any(axis=1))
+
+
+def _test(member: Member, chunk: Chunk, every_value: bool) -> Tested:
+    """Plane values of rows that have not been learned yet."""
+    near, far = np.empty((len(chunk), member.n_classes)), np.empty((len(chunk), member.n_classes))
+    for k in chunk.present:
+        rows = chunk.labels == k
+        near[rows], far[rows] = chunk.rows[rows] @ member.planes[k].T, chunk.rows[rows] @ member.planes[:, k].T
+    if not every_value:
+        return Tested(near, far, None)
+    flat = member.planes.reshape(-1, member.planes.shape[2])
+    values = (chunk.rows @ flat.T).astype(np.float64).reshape(-1, member.n_classes, member.n_classes)
+    return Tested(near, far, values)
+
+
+def _update_root(member: Member, k: int, rows: Array, weights: Array) -> None:
+    """Let the root of class k follow new rows, or mark it to be made anew where that is cheaper."""
+    if 8 * len(rows) < rows.shape[1]:
+        member.changed_sums[k] = True
+        member.roots.update(k, rows, weights * member.class_factors[k])
+    else:
+        member.mark_changed(k, sums=True)

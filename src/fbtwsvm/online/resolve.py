@@ -1,0 +1,125 @@
+"""Re-solve: bring the duals of all kept rows, and the planes, up to date; then forget and condense."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from .._arrays import Array, class_starts
+from ..model.membership import Extremes, distances_to_means
+from ..solver._loops import carry_duals
+from ..solver.dual import solve_features
+from ..solver.problem import Problem, Start
+from .fading import balance, expire
+from .forgotten import condense, forget
+from .kept import Kept
+from .member import Member
+
+_RIDGE_DRIFT = 1.02  # by what factor the ridge of a root may be off before it is made anew
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What rows would get from planes trained without them: h.u near their own class and near each other one."""
+
+    labels: Array
+    times: Array
+    near: Array
+    far: Array
+
+
+def resolve(member: Member, wanted: Array | None = None) -> LeftOut | None:
+    """Solve every plane that changed on the kept rows, then forget and condense.
+
+    `wanted` are times of rows whose left-out values are wanted.  Returns None where nothing was solved.
+    """
+    member.flush()
+    member.seen += member.since_solve
+    member.since_solve[:] = 0
+    expire(member)
+    if member.policy.balanced:
+        balance(member)
+    kept = member.kept.by_class()
+    starts = class_starts(kept.labels, member.n_classes)
+    distances = distances_to_means(kept.rows, member.moments.means)
+    box = _boxes(member, kept, starts, distances)
+    todo = _changed_planes(member)
+    left_out = None
+    if todo.any():
+        marked = np.isin(kept.times, [] if wanted is None else wanted)
+        kept, left_out = _solve(member, kept, starts, box, todo, marked)
+    _condense(member, kept, distances[np.arange(len(kept)), kept.labels])
+    return left_out
+
+
+def _changed_planes(member: Member) -> Array:
+    """Mark the planes that are to be solved, and make the roots that they need anew where they are off."""
+    alive = member.alive
+    todo = member.changed_sums[:, None] | member.changed_rows
+    todo = todo & np.outer(alive, alive) & ~np.eye(member.n_classes, dtype=bool)
+    for k in np.flatnonzero(todo.any(axis=1)):
+        drift = member.ridge[k] / member.roots.ridges[k]
+        if 4 * member.roots.ranks[k] >= member.planes.shape[2] or not 1 / _RIDGE_DRIFT < drift < _RIDGE_DRIFT:
+            member.refresh(int(k))
+    member.changed_sums[:], member.changed_rows[:] = False, False
+    return np.asarray(todo)
+
+
+def _solve(member: Member, kept: Kept, starts: Array, box: Array, todo: Array, wanted: Array) -> tuple[Kept, LeftOut]:
+    """Solve planes on the kept rows; returns these with their new duals."""
+    options = member.settings.options
+    problem = Problem(
+        starts=starts,
+        weights=kept.weights * member.class_factors[kept.labels],
+        reg=member.ridge,
+        wanted=wanted,
+        # A re-solve is too small for threads that nobody asked for.
+        options=replace(options, n_jobs=options.n_jobs or 1),
+    )
+    start = Start(
+        factor=member.roots.factor,
+        guess=member.moments.means,
+        todo=todo,
+        fixed_box=member.forgotten.box_sums,
+        alpha=carry_duals(kept.alpha, kept.box, box),
+        fixed_sums=member.forgotten.dual_sums,
+    )
+    if member.policy.accept in ("inside", "outside"):  # from zero, as in the paper, for their bounds
+        start = replace(start, first=max(1, len(kept)), alpha=None)
+    solution = solve_features(kept.rows, box, problem, start)
+    member.solved |= todo
+    for name in ("planes", "gaps", "sweeps", "bounds"):
+        getattr(member, name)[todo] = getattr(solution, name)[todo]
+    left_out = LeftOut(kept.labels[wanted], kept.times[wanted], solution.near, solution.far)
+    policy = member.policy
+    least = policy.forget_below * member.mean_weight * member.current_weight
+    return forget(replace(kept, alpha=solution.alpha, box=box), policy.forget_after, least), left_out
+
+
+def _boxes(member: Member, kept: Kept, starts: Array, distances: Array) -> Array:
+    """Bounds C w s of the kept rows' duals; a row has none in a plane near its own class."""
+    settings, forgotten = member.settings, member.forgotten
+    extremes = Extremes(member.n_classes)
+    for k, (first, last) in enumerate(pairwise(starts)):
+        if first < last:
+            extremes = extremes + Extremes.of_class(k, distances[first:last])
+    gone = (forgotten.counts, forgotten.nearest, forgotten.farthest)
+    member.ranges = extremes.ranges(settings.mu, settings.membership, gone)
+    shares = member.ranges.memberships(distances, kept.labels)
+    box: Array = shares * settings.C * (kept.weights * member.class_factors[kept.labels])[:, None]
+    box[np.arange(len(kept)), kept.labels] = 0.0
+    return box
+
+
+def _condense(member: Member, kept: Kept, own_distances: Array) -> None:
+    """Condense what is too much; in the paper's way, keep the sums to those of the support."""
+    policy, before = member.policy, member.kept
+    member.kept = condense(
+        kept, policy.memory, policy.second_look, own_distances, member.class_factors, member.forgotten
+    )
+    if policy.statistics == "kept":
+        was, now = before.times[~before.reserve], member.kept.times[~member.kept.reserve]
+        member.move(member.kept, np.isin(member.kept.times, np.setdiff1d(now, was)), 1.0)
+        member.move(before, np.isin(before.times, np.setdiff1d(was, now)), -1.0)
