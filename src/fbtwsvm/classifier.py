@@ -26,6 +26,7 @@ from .features.kernels import KERNELS, Kernel, check_domain
 from .model.inspection import Inspection
 from .model.rows import CheckedRows
 from .model.settings import Parameters
+from .online.after_fit import stream_from, unlearn_from
 from .online.inspect import MemoryReport, report
 from .online.model import StreamModel
 from .online.policy import policies_of
@@ -36,7 +37,7 @@ Model = BatchModel | WarmUpModel | StreamModel
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _COUNT = Interval(Integral, 1, None, closed="left")
 _COLUMNS = ("n_features_in_", "feature_names_in_")
-_MOST_KEPT = 64 * 2**20  # bytes of training rows that a fit keeps, to go on from with partial_fit
+_MOST_NAMED = 64 * 2**20  # bytes of training rows with ids, which a fit keeps
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 
@@ -311,7 +312,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
         """Learn from all rows at once; a call that fails leaves the model as it was.
 
-        Up to 64 MiB of training rows are kept, so that `partial_fit` can go on from here.  Chunks, and dense rows of
+        The model keeps what `partial_fit`, `merge` and `unlearn` need to go on from here: the training rows, or the
+        sums of its classes and at most `memory` support rows of each, whichever is smaller.  Chunks, and dense rows of
         which `n_components` features would take more than 2 GiB, are mapped tile by tile, several times over, and the
         mapped rows are never held all at once; gaps below 1e-4 are then out of reach.
 
@@ -435,7 +437,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Learn a chunk of rows; a call that fails or is interrupted leaves the model as it was.
 
         The first `warm_up` rows are collected, and a provisional model answers meanwhile.  Then gamma, the map and its
-        scale are fixed and stay.  After `fit`, the stream goes on from the rows of that call.
+        scale are fixed and stay.  After `fit`, the stream goes on from there with the same map and gamma;
+        where the kernel was exact, which cannot follow a stream, with a map of landmarks from the training rows.
 
         Chunks below 1,000 rows are learned row by row: moments and planes follow each row at once, the dual variables
         of older rows when a class has grown by half, and at the latest after 1,000 rows, or 10 half-lives where old
@@ -527,11 +530,13 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         unknown = np.setdiff1d(rows.y, known)
         if len(unknown):
             raise ValueError(f"Nothing was unlearned: the model has no class {unknown[0]!r}.")
-        parameters = parameters_of(self)
-        going_on = self._going_on(parameters)
-        assert going_on is not None  # it is fitted
-        model, result = going_on.unlearn(rows, parameters)
-        self._publish(model, columns)
+        parameters, model = parameters_of(self), self._fitted_model()
+        left: Model
+        if isinstance(model, BatchModel):
+            left, result = unlearn_from(model, rows, parameters)
+        else:
+            left, result = model.unlearn(rows, parameters)
+        self._publish(left, columns)
         return result
 
     def merge(self, other: Any) -> Self:
@@ -589,15 +594,13 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         parameters, rows = parameters_of(self), _named(CheckedRows.unnamed(X, y, weights), ids)
         size = X.data.nbytes if sp.issparse(X) else X.nbytes
-        if ids is not None and size > _MOST_KEPT:
+        if ids is not None and size > _MOST_NAMED:
             raise ValueError(
                 f"There are too many rows ({size / 2**20:.0f} MiB) to learn at once and still find by id. Learn them "
                 "with partial_fit, in chunks."
             )
-        model = fit_rows(parameters, X, y, weights, mapped=fits_in_memory(parameters, X))
-        if size <= _MOST_KEPT:
-            model = replace(model, rows=rows.take(np.flatnonzero(weights > 0)))
-        return model, columns
+        mapped, names = fits_in_memory(parameters, X), None if ids is None else rows.ids
+        return fit_rows(parameters, X, y, weights, ids=names, mapped=mapped), columns
 
     def _fit_chunks(self, chunks: Any, sample_weight: Any, ids: Any) -> tuple[BatchModel, dict[str, Any]]:
         """Fit chunks that can be read again."""
@@ -672,7 +675,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Return the model that learns on from here; None before the first row."""
         model = self._model
         if isinstance(model, BatchModel):
-            return from_batch(model, parameters)
+            return stream_from(model, parameters)
         return model
 
     def _fitted_model(self) -> Model:
@@ -730,18 +733,6 @@ def learned(
 ) -> WarmUpModel | StreamModel:
     """Return the model that knows checked rows too; None is a model that knows nothing."""
     return WarmUpModel.begin(rows, parameters) if model is None else model.learn(rows, parameters)
-
-
-def from_batch(model: BatchModel, parameters: Parameters) -> StreamModel:
-    """Return the stream that goes on from a fit."""
-    policies_of(parameters)
-    if model.rows is None:
-        raise ValueError(
-            "This model was fitted on chunks, or on too many rows to keep them, so it cannot go on learning. Give all "
-            "rows to partial_fit instead, in chunks."
-        )
-    mapping = None if model.mapping.exact else model.mapping
-    return StreamModel.start(model.rows, parameters, mapping, model.gamma)
 
 
 def _named(rows: CheckedRows, ids: Any) -> CheckedRows:

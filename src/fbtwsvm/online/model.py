@@ -14,6 +14,7 @@ from .._arrays import Array, array_bytes, class_starts
 from .._log import warn
 from .._threads import few_threads
 from ..batch.choose_gamma import largest_gamma
+from ..batch.model import BatchModel
 from ..batch.prepare import choose_gamma
 from ..model.choose_map import stream_map
 from ..model.decision import Decision, PairRule, norms
@@ -102,6 +103,28 @@ class StreamModel:
         _warn_of_size(len(classes), n_columns, mapping.dtype, len(model.members))
         model.begin(model._chunk(rows, parameters), rows.y, landmarks)
         return model.commit()
+
+    @classmethod
+    def from_sums(cls, fit: BatchModel, parameters: Parameters) -> StreamModel:
+        """Go on from the sums and support rows of a fit, whose rows count as if they had all come just now."""
+        sums = fit.sums
+        assert sums is not None
+        seed, settings = parameters.seed(), parameters.settings(len(fit.classes))
+        model = cls(parameters, settings, fit.mapping, fit.gamma, fit.planes.shape[2], seed)
+        model.classes = fit.classes
+        model.clock = model.n_warm_up = int(sums.n_rows.sum())
+        model.members = [Member.from_sums(fit, settings, policy) for policy in model.policies]
+        model.tested = CalibrationRows(len(fit.classes))
+        numbers = len(sums.support.labels) + np.arange(len(sums.labels))
+        model.tested.add(sums.labels, np.minimum(numbers, model.clock - 1), sums.near, sums.far)
+        model.tested.new_rows = 0
+        model.decision = fit.decision
+        if model.committee:
+            model._calibrate()
+        for member in model.members:
+            if member.changed_sums.any():
+                resolve(member)
+        return model
 
     @property
     def committee(self) -> bool:

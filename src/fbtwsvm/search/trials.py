@@ -103,7 +103,7 @@ class Trials:
     def usual_gamma(self) -> float:
         """Return what gamma="auto" finds on all rows of the search."""
         parameters = parameters_of(clone(self.estimator).set_params(gamma="auto"))
-        classes, rows, _ = ordered(parameters, self.X, self.y, self.weights)
+        classes, rows, _, _ = ordered(parameters, self.X, self.y, self.weights)
         found = choose_gamma(parameters, rows, parameters.settings(len(classes)), parameters.seed())
         assert found is not None  # asked for only where the kernel has a gamma
         return found

@@ -246,5 +246,6 @@ class _NearPlanes:
         solution.alpha[:, a] = self.alpha
         solution.gaps[a, done], solution.sweeps[a, done] = self.gaps[done], self.sweeps[done]
         solution.bounds[a, done] = self.bounds[done]
+        solution.box_sums[a, done] = self.primal_at_zero[done]
         if self.problem.wanted.any():
             left_out_features(self, solution)

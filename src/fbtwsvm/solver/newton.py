@@ -231,6 +231,7 @@ class _PushedClass:
             solution.planes[plane.near, b] = plane.u
             solution.gaps[plane.near, b], solution.sweeps[plane.near, b] = plane.gap, plane.steps
             solution.alpha[block, plane.near] = self.alpha[k]
+            solution.box_sums[plane.near, b] = self.primal_at_zero[k]
         if self.problem.wanted.any():
             self.problem.each(lambda k: self._leave_out(k, b, solution), range(len(self.planes)))
 
