@@ -158,7 +158,7 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
     @property
     def _open(self) -> bool:
         """Whether columns can still be added."""
-        return not self.columns or isinstance(model_of(self.model_), WarmUpModel)
+        return not self.model_.__sklearn_is_fitted__() or isinstance(model_of(self.model_), WarmUpModel)
 
     def _warm_up(self) -> WarmUpModel:
         model = model_of(self.model_)

@@ -72,10 +72,7 @@ def solve_kernel(
     """
     distances = distances_from_kernel(kernel, weights, starts)
     labels = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    extremes = sum(
-        (Extremes.of_class(k, distances[labels == k]) for k in range(len(starts) - 1)), Extremes(len(starts) - 1)
-    )
-    shares = extremes.ranges(settings.mu, settings.membership).memberships(distances, labels)
+    shares = Extremes.of_classes(distances, starts).ranges(settings.mu, settings.membership).memberships(distances, labels)
     problem = Problem(starts, weights, settings.reg, wanted, settings.options)
     box = shares * weights[:, None] * settings.C
     solutions = solve_kernel_path(kernel + 1.0, box, problem, multiples)
@@ -109,8 +106,11 @@ def solve(
     means = totals / counts[:, None]
     if sums.grams:
         grams = [sums.grams[k] for k in range(home.n_classes)]
-    extremes = Extremes(home.n_classes)
-    if settings.membership != "none":
+    extremes, distances = Extremes(home.n_classes), np.empty((0, 0))
+    if isinstance(home, MemoryHome):
+        distances = distances_to_means(home.data, means, Threads(settings.options.n_jobs))
+        extremes = Extremes.of_classes(distances, training.starts)
+    elif settings.membership != "none":
         extremes = home.reduce(_extremes, means)
     ranges = extremes.ranges(settings.mu, settings.membership)
     LOG.info("class means and memberships found")
@@ -123,7 +123,6 @@ def solve(
         assert grams is not None  # made with the sums
         solution = solve_read(RowReader(home.rows, boxes), problem, means, grams, seed)
         return [Solved(calibrated(solution, problem, settings), solution, None, state)]
-    distances = distances_to_means(home.data, means, Threads(settings.options.n_jobs))
     shares = ranges.memberships(distances, training.labels)
     solutions = solve_mapped(
         home.data,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -101,10 +100,7 @@ def _solve(member: Member, kept: Kept, starts: Array, box: Array, todo: Array, w
 def _boxes(member: Member, kept: Kept, starts: Array, distances: Array) -> Array:
     """Bounds C w s of the kept rows' duals; a row has none in a plane near its own class."""
     settings, forgotten = member.settings, member.forgotten
-    extremes = Extremes(member.n_classes)
-    for k, (first, last) in enumerate(pairwise(starts)):
-        if first < last:
-            extremes = extremes + Extremes.of_class(k, distances[first:last])
+    extremes = Extremes.of_classes(distances, starts)
     gone = (forgotten.counts, forgotten.nearest, forgotten.farthest)
     member.ranges = extremes.ranges(settings.mu, settings.membership, gone)
     shares = member.ranges.memberships(distances, kept.labels)
