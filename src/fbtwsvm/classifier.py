@@ -7,6 +7,7 @@ from contextlib import closing
 from copy import copy
 from dataclasses import fields, replace
 from numbers import Integral, Real
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -709,12 +710,12 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         return tags
 
 
-_PARAMETERS = tuple(field.name for field in fields(Parameters))
+_read_parameters = attrgetter(*(field.name for field in fields(Parameters)))
 
 
 def parameters_of(estimator: FBTWSVM) -> Parameters:
     """Return the parameters of an estimator as one record."""
-    return Parameters(*(getattr(estimator, name) for name in _PARAMETERS))
+    return Parameters(*_read_parameters(estimator))
 
 
 def model_of(estimator: FBTWSVM) -> Model:

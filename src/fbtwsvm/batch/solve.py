@@ -72,7 +72,8 @@ def solve_kernel(
     """
     distances = distances_from_kernel(kernel, weights, starts)
     labels = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    shares = Extremes.of_classes(distances, starts).ranges(settings.mu, settings.membership).memberships(distances, labels)
+    ranges = Extremes.of_classes(distances, starts).ranges(settings.mu, settings.membership)
+    shares = ranges.memberships(distances, labels)
     problem = Problem(starts, weights, settings.reg, wanted, settings.options)
     box = shares * weights[:, None] * settings.C
     solutions = solve_kernel_path(kernel + 1.0, box, problem, multiples)

@@ -10,6 +10,7 @@ from ..model.rows import CheckedRows
 from ..model.settings import Parameters
 from .model import StreamModel
 from .policy import policies_of
+from .start import start_from_sums, start_stream
 from .unlearn import Unlearned
 
 
@@ -22,9 +23,9 @@ def stream_from(fit: BatchModel, parameters: Parameters) -> StreamModel:
     policies_of(parameters)  # refuses parameters that no stream can have
     if fit.rows is not None:
         mapping = None if fit.mapping.exact else fit.mapping
-        return StreamModel.start(fit.rows, parameters, mapping, fit.gamma)
+        return start_stream(fit.rows, parameters, mapping, fit.gamma)
     if fit.sums is not None:
-        return StreamModel.from_sums(fit, parameters)
+        return start_from_sums(fit, parameters)
     raise ValueError(
         "This model was saved by version 0.5.0, without what is needed to go on from a fit of so many rows. Fit it "
         "again, or give all rows to partial_fit, in chunks."

@@ -73,6 +73,7 @@ class Member:
         self.sweeps = np.zeros((n_classes, n_classes), dtype=np.int64)
         self.bounds = np.zeros((n_classes, n_classes, 2))
         self.solved = np.zeros((n_classes, n_classes), dtype=bool)
+        self.accepting: Any = None  # see `absorb`; anew after every re-solve
         self.kept = Kept.empty(n_classes, n_columns, dtype)
         self.forgotten = Forgotten.nothing(n_classes, n_columns)
         self.pending: list[Kept] = []
@@ -254,6 +255,7 @@ class Member:
         self.settings = settings
         self.kept = self.kept.insert_class(k)
         self.forgotten.insert_class(k)
+        self.accepting = None
         for part in (self, self.moments, self.roots):
             axes.insert_class(part, k)
         self.refresh(k)
@@ -263,6 +265,7 @@ class Member:
         self.settings = settings
         self.kept = self.kept.delete_class(k)
         self.forgotten.delete_class(k)
+        self.accepting = None
         for part in (self, self.moments, self.roots):
             axes.delete_class(part, k)
 

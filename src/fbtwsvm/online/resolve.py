@@ -89,6 +89,7 @@ def _solve(member: Member, kept: Kept, starts: Array, box: Array, todo: Array, w
         start = replace(start, first=max(1, len(kept)), alpha=None)
     solution = solve_features(kept.rows, box, problem, start)
     member.solved |= todo
+    member.accepting = None
     for name in ("planes", "gaps", "sweeps", "bounds"):
         getattr(member, name)[todo] = getattr(solution, name)[todo]
     left_out = LeftOut(kept.labels[wanted], kept.times[wanted], solution.near, solution.far)

@@ -17,6 +17,7 @@ from ..model.rows import CheckedRows
 from ..model.settings import Parameters
 from .committee import CommitteeRule
 from .model import StreamModel, refuse_known
+from .start import start_stream
 from .unlearn import Unlearned
 
 _WARM_UP = 500
@@ -56,7 +57,7 @@ class WarmUpModel:
         """Go on with all rows so far, of which the last `n_new` have just come."""
         wanted = warm_up_rows(parameters)
         if len(rows) >= wanted:
-            stream = StreamModel.start(rows.take(slice(0, wanted)), parameters)
+            stream = start_stream(rows.take(slice(0, wanted)), parameters)
             return stream.learn(rows.take(slice(wanted, None)), parameters)
         if wanted <= _EARLY:
             return cls(rows, wanted, _quick_fit(rows, parameters))

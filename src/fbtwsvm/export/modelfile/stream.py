@@ -139,7 +139,7 @@ def _member(**fields: Any) -> Member:
         raise ModelFileError("sizes of arrays do not agree")
     if fields["n_pending"] != (0 if pending is None else len(pending)):
         raise ModelFileError("rows that wait are missing")
-    member: Member = blank(Member)(**fields, pending=[] if pending is None else [pending])
+    member: Member = blank(Member)(**fields, accepting=None, pending=[] if pending is None else [pending])
     return member
 
 
