@@ -1,6 +1,7 @@
 # make demo    make a drifting stream of 200,000 rows, test and learn it, write a report: out/report.html
 # make test    style, types, import contract and all tests
 # make test-full  all tests, with 20 killed runs of 200,000 rows and 2,000 hostile files
+# make test-kernels  all tests under four kernels of BLAS, instruction sets and numbers of threads, about 20 minutes
 # make pictures  the pictures of the Python examples in out/
 # make bench   speed, memory and accuracy at equal time, side by side with rivals: out/bench/, hours; with ARGS=--quick
 #              about two minutes (needs FBTWSVM_DATA; ARGS="floor classes" are two parts of it, --resume goes on)
@@ -18,7 +19,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-full pictures lint bench reproduce accuracy command streams golden format clean
+.PHONY: demo test test-full test-kernels pictures lint bench reproduce accuracy command streams golden format clean
 
 demo: $(READY)
 	mkdir -p out
@@ -33,6 +34,9 @@ test: lint
 
 test-full: lint
 	FBTWSVM_FULL=1 $(BIN)/python -m pytest -n auto --quiet
+
+test-kernels: $(READY)
+	$(BIN)/python tools/test_kernels.py $(ARGS)
 
 pictures: $(READY)
 	$(BIN)/python -m examples.pictures
