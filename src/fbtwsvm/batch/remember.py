@@ -89,7 +89,7 @@ def _support_rows(found: Prepared, solved: Solved, memory: int | None, factors: 
         chosen.append(numbers)
     numbers = np.concatenate(chosen).astype(np.int64)
     mapped = home.rows(numbers)
-    labels = rows.labels[numbers]
+    labels = rows.labels_of(numbers)
     box = state.boxes(numbers, mapped)
     box[np.arange(len(numbers)), labels] = 0.0
     return SupportRows(
@@ -104,7 +104,7 @@ def _support_rows(found: Prepared, solved: Solved, memory: int | None, factors: 
 
 def _calibration(found: Prepared, solved: Solved) -> tuple[Array, Array, Array]:
     """Left-out values of at most so many calibration rows of each class, and their class indices."""
-    labels = found.rows.labels[found.wanted]
+    labels = found.rows.labels_of(np.flatnonzero(found.wanted))
     first = np.searchsorted(labels, labels)
     some = np.arange(len(labels)) - first < _MOST_CALIBRATION
     return solved.solution.near[some], solved.solution.far[some], labels[some]

@@ -178,8 +178,7 @@ def _boxes(index: Index, rows: Array, home: Home, means: Array, ranges: Ranges, 
     """C w s of rows that were just read."""
     training = home.training
     numbers = np.arange(index.start, index.stop) if isinstance(index, slice) else index
-    labels = np.searchsorted(training.starts, numbers, side="right") - 1
-    shares = ranges.memberships(distances_to_means(rows, means), labels)
+    shares = ranges.memberships(distances_to_means(rows, means), training.labels_of(numbers))
     return np.asarray(shares * training.weights[numbers][:, None] * settings.C)
 
 

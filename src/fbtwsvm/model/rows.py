@@ -71,6 +71,10 @@ class TrainingRows:
         """Class index of every sorted row."""
         return np.repeat(np.arange(self.n_classes), np.diff(self.starts))
 
+    def labels_of(self, numbers: Array) -> Array:
+        """Class index of some sorted rows."""
+        return np.searchsorted(self.starts, numbers, side="right") - 1
+
     def subset(self, chosen: Array, *, drop_empty: bool = False) -> TrainingRows:
         """Return some of the sorted rows, in their order, as training rows of their own."""
         index = self.index[chosen]
@@ -100,9 +104,9 @@ class TrainingRows:
         if not len(self.source):  # very many rows, none of them merged
             numbers = np.flatnonzero(marked)
             order = np.argsort(self.index[numbers])
-            return self.index[numbers][order].astype(np.int64), self.labels[numbers][order]
+            return self.index[numbers][order].astype(np.int64), self.labels_of(numbers)[order]
         given = np.flatnonzero((self.source >= 0) & marked[self.source])
-        return given, self.labels[self.source[given]]
+        return given, self.labels_of(self.source[given])
 
 
 def arrange(X: Any, labels: Array, weights: Array, n_classes: int, *, merge: bool = True) -> TrainingRows:
