@@ -1,0 +1,90 @@
+"""Results as rows of a CSV file, each written as soon as it is known, so that a stopped run can be resumed."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from fbtwsvm import __version__
+
+
+def parse_cell(text):
+    """Turn the text of a cell back into its value: None, a number, a JSON object or a string."""
+    if text == "":
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def format_cell(value):
+    """Return a value as it is written to a cell."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return json.dumps(value) if isinstance(value, (dict, list, tuple)) else value
+
+
+class Record:
+    """The rows of one CSV file.
+
+    Parameters
+    ----------
+    path : Path
+        The file; without `resume` it is replaced.
+    columns : sequence of str
+        Names of the cells; the column "origin" (version and sizes) is added.
+    quick : bool, default=False
+        Whether the sizes are those of --quick; rows of both kinds do not mix.
+    resume : bool, default=False
+        Keep the rows that are there. An incomplete last line is dropped.
+    """
+
+    def __init__(self, path, columns, *, quick=False, resume=False):
+        self.path, self.columns = Path(path), [*columns, "origin"]
+        self.origin = f"fbtwsvm {__version__}, {'quick' if quick else 'full'} sizes"
+        self.rows = self._read() if resume and self.path.exists() else []
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("w", newline="") as file:
+            csv.DictWriter(file, self.columns).writeheader()
+        self._append(self.rows)
+
+    def _read(self):
+        lines = self.path.read_text().splitlines(keepends=True)
+        if lines and not lines[-1].endswith("\n"):
+            lines.pop()
+        reader = csv.DictReader(lines)
+        if reader.fieldnames != self.columns:
+            sys.exit(f"--resume: {self.path} has other columns than this version writes. Leave --resume out.")
+        rows = [{name: parse_cell(text) for name, text in row.items()} for row in reader]
+        others = {row["origin"] for row in rows} - {self.origin}
+        if others:
+            made = ", ".join(sorted(others))
+            sys.exit(f"--resume: {self.path} was made by {made}; this is {self.origin}. Leave --resume out.")
+        return rows
+
+    def _append(self, rows):
+        with self.path.open("a", newline="") as file:
+            writer = csv.DictWriter(file, self.columns)
+            for row in rows:
+                writer.writerow({name: format_cell(value) for name, value in row.items()})
+
+    def add(self, **cells):
+        """Write a row and return it."""
+        return self.add_all([cells])[0]
+
+    def add_all(self, many):
+        """Write several rows that belong together and return them."""
+        unknown = {name for cells in many for name in cells} - set(self.columns)
+        if unknown:
+            raise ValueError(f"{self.path.name} has no columns {sorted(unknown)}.")
+        rows = [{name: cells.get(name) for name in self.columns} | {"origin": self.origin} for cells in many]
+        self._append(rows)
+        self.rows += rows
+        return rows
+
+    def select(self, **cells):
+        """Return the rows with these values."""
+        return [row for row in self.rows if all(row[name] == value for name, value in cells.items())]
