@@ -4,12 +4,37 @@ import argparse
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.harness.plan import Plan, summary
+from benchmarks.harness.plan import Plan
 
-# part: (module below benchmarks, what it prints)
+# part: (module, what it prints); the folder of the module is the group of the part
 PARTS = {
+    "floor": ("speed.floor", "fit against the least work possible, on one thread and on all cores"),
+    "classes": ("speed.classes", "fit and predict with many classes, beside SVC"),
+    "growth": ("speed.growth", "seconds and memory against rows, features, classes and chunk size"),
+    "memory": ("speed.memory", "flat memory of fit on chunks, of a stream and of the command"),
+    "predict": ("speed.predict", "rows a second of predict, beside LinearSVC"),
+    "first": ("speed.first", "seconds of the first model of a process, and of imports"),
+    "profile": ("speed.profile", "where the seconds of fit go"),
+    "stream_speed": ("speed.stream_speed", "rows a second of a stream, beside river's forest and SGD"),
+    "command": ("speed.command", "rows a second of the generators, and ONNX beside predict"),
     "before_after": ("speed.before_after", "CPU seconds before and after a change (needs --base)"),
+    "curves": ("accuracy.curves", "accuracy at equal training time, beside three rivals; curves.png"),
+    "tuned": ("accuracy.tuned", "untuned and tuned models beside a tuned SVC, nine sets"),
+    "tuning": ("accuracy.tuning", "what a search with FBTWSVMCV costs"),
+    "nystroem": ("accuracy.nystroem", "accuracy with Nystroem features of the paper's sizes"),
+    "defaults": ("accuracy.defaults", "each default against other values"),
+    "one_pass": ("streams.one_pass", "one pass against fit, and chunks of 1 to 1,000 rows"),
+    "ten_streams": ("streams.ten_streams", "accuracy and speed on ten streams, beside river's forest and SGD"),
+    "changes": ("streams.changes", "unlearning, a new class, a rare class"),
+    "soak": ("streams.soak", "five million rows: are sums and planes still exact?"),
+    "paper_accuracy": ("paper.accuracy", "the paper's accuracy beside ours and nine rivals; paper_accuracy.png"),
+    "paper_forgetting": ("paper.forgetting", "the paper's tables of forgetting and time; paper_forgetting.png"),
+    "paper_synthetic": ("paper.synthetic", "the paper's synthetic streams; paper_synthetic.png"),
+    "paper_wesad": ("paper.wesad", "leave one subject out on WESAD and chest_accel"),
+    "paper_tuning": ("paper.tuning", "search over one C and reg against two of each; paper_tuning.png"),
+    "paper_readings": ("paper.readings", "which reading of the paper gives its figures"),
 }
+GROUPS = ("speed", "accuracy", "streams", "paper")
 
 
 def parse(arguments=None):
@@ -20,21 +45,30 @@ def parse(arguments=None):
         prog="python -m benchmarks",
         usage="%(prog)s PART [PART ...] [options]",
         description="Every table and figure of README.md and docs/. The data folder is named by FBTWSVM_DATA.",
-        epilog="parts:\n" + "\n".join(lines),
+        epilog="parts:\n" + "\n".join(lines) + f"\n\ngroups of parts: {', '.join(GROUPS)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("parts", nargs="+", metavar="PART", choices=PARTS, help="one of those listed below")
+    parser.add_argument("parts", nargs="+", metavar="PART", help="a part or a group of parts, listed below")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs")
     parser.add_argument("--resume", action="store_true", help="keep the results of an earlier run into --out")
     parser.add_argument("--seeds", type=positive(int), metavar="N", help="random seeds")
     parser.add_argument("--repeats", type=positive(int), metavar="N", help="rounds of a time measurement")
-    parser.add_argument("--limit", type=positive(float), metavar="S", help="seconds that a fit or job may take")
+    parser.add_argument("--limit", type=positive(float), metavar="S", help="seconds that one fit or job may take")
     parser.add_argument("--names", type=names, default=(), metavar="A,B", help="only these data sets, streams or tasks")
     parser.add_argument("--full-grid", action="store_true", help="tuning: run the plain grid search too, 375 fits")
     parser.add_argument("--base", metavar="COMMIT", help="before_after: the commit to compare with")
     parser.add_argument("--out", type=Path, default=Plan.out, metavar="FOLDER", help=f"default: {Plan.out}")
     options = vars(parser.parse_args(arguments))
-    return options.pop("parts"), Plan(**options)
+    wanted = options.pop("parts")
+    unknown = [name for name in wanted if name not in PARTS and name not in GROUPS]
+    if unknown:
+        parser.error(f"unknown part {', '.join(unknown)}")
+    parts = [name for name, (module, _) in PARTS.items() if name in wanted or module.split(".")[0] in wanted]
+    if "before_after" in parts and not options["base"]:
+        parts.remove("before_after")
+        if "before_after" in wanted:
+            parser.error("before_after needs --base COMMIT")
+    return parts, Plan(**options)
 
 
 def positive(kind):
@@ -56,16 +90,13 @@ def names(text):
 
 
 def main(arguments=None):
-    """Run the parts; returns their targets."""
+    """Run the parts."""
     parts, plan = parse(arguments)
-    targets = []
     for part in parts:
         print(f"\n# {part}", flush=True)
         module, _ = PARTS[part]
-        targets += import_module(f"benchmarks.{module}").run(plan) or []
-    summary(targets, quick=plan.quick)
+        import_module(f"benchmarks.{module}").run(plan)
     print(f"\nResults: {plan.out}")
-    return targets
 
 
 if __name__ == "__main__":

@@ -13,8 +13,7 @@ rows without weight that are far from violating.  Finishing repeats REPROCESS un
 import numba as nb
 import numpy as np
 
-from .kernel import rbf, similarity
-from .pairs import OneVsOne
+from .one_vs_one import OneVsOne, rbf, similarity
 
 
 @nb.njit(cache=True)

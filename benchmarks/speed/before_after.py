@@ -74,4 +74,3 @@ def run(plan):
             lines.append([task, f"{before:.3f}", spread[0], f"{after:.3f}", spread[1], f"{after / before:.3f}"])
     print(f"\nCPU seconds, one thread, median of {repeats} runs; before: {plan.base}\n")
     table(["task", "before", "range", "after", "range", "after / before"], lines)
-    return []

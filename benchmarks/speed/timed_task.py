@@ -82,7 +82,7 @@ def sea(quick):
     return (X[:rows] / 10.0).astype(np.float32), y[:rows]
 
 
-def test_then_train(model, X, y, size):
+def learn_stream(model, X, y, size):
     """Predict each block before it is learned."""
     for first in range(0, len(y), size):
         block = slice(first, first + size)
@@ -95,8 +95,8 @@ def stream_blocks(quick, **options):
     """Learn a stream in blocks of 100 rows, half-life of 660 rows."""
     X, y = sea(quick)
     options = options or {"half_life": 660.0}
-    test_then_train(FBTWSVM(**STREAM, **options), X[:1_500], y[:1_500], 100)
-    return lambda: test_then_train(FBTWSVM(**STREAM, **options), X, y, 100)
+    learn_stream(FBTWSVM(**STREAM, **options), X[:1_500], y[:1_500], 100)
+    return lambda: learn_stream(FBTWSVM(**STREAM, **options), X, y, 100)
 
 
 def stream_auto(quick):

@@ -1,15 +1,33 @@
-"""One-vs-one: a binary machine for each pair of classes, made when its second class turns up; the vote decides."""
+"""One-vs-one: a binary machine for each pair of classes, made when its second class appears; the vote decides."""
 
+import math
+
+import numba as nb
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+
+@nb.njit(cache=True, fastmath=True)
+def similarity(x, z, gamma):
+    """Return exp(-gamma ||x - z||^2)."""
+    distance = 0.0
+    for j in range(x.shape[0]):
+        distance += (x[j] - z[j]) ** 2
+    return math.exp(-gamma * distance)
+
+
+def rbf(X, Z, gamma):
+    """Return the matrix of similarities, by one product."""
+    squares = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2.0 * (X @ Z.T)
+    return np.exp(-gamma * np.maximum(squares, 0.0))
 
 
 class OneVsOne(ClassifierMixin, BaseEstimator):
     """Base of the rivals that know two classes only.
 
     A subclass has `_machine()`, which returns something with `learn(X, signs)`, `held()` and `decide(X)`.  A class that
-    was not named in the first call gets its pairs when it turns up; they begin with the rows of the other class that
+    was not named in the first call gets its pairs when it appears; they begin with the rows of the other class that
     the machines still hold.
     """
 
@@ -38,7 +56,7 @@ class OneVsOne(ClassifierMixin, BaseEstimator):
                 here = (y == label) | (y == other)
                 if here.any():
                     self.machines_[label, other].learn(X[here], np.where(y[here] == other, 1.0, -1.0))
-        if len(self.classes_) == 1:  # nobody to tell it from: a machine of its own keeps the rows
+        if len(self.classes_) == 1:  # a machine of its own keeps the rows until there is a second class
             machine = self.machines_.setdefault((labels[0].item(), None), self._machine())
             machine.learn(X, np.full(len(X), -1.0))
         elif len(known) == 1:

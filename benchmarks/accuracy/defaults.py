@@ -1,0 +1,87 @@
+"""Why the defaults are what they are: one parameter varied at a time, on splits of training parts alone.
+
+At most 6,000 training rows of each set are split 70 : 30 at random; test parts are never read. gamma is what
+gamma="auto" chooses on the 70 %, once per split, except where gamma itself is varied. The table has the mean accuracy
+over sets and splits, and the mean difference from the default with its standard error over sets.
+"""
+
+import time
+
+import numpy as np
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+
+from benchmarks.harness.data import load
+from benchmarks.harness.table import progress, table
+from fbtwsvm import FBTWSVM
+
+SETS = ("border", "overlap", "coil", "outdoor", "dna", "higgs7k", "usps", "letter", "isolet", "chest_accel_win")
+VALUES = {
+    "gamma": ("scale",),
+    "C": (0.1, 0.3, 3.0, 10.0),
+    "reg": (0.001, 0.003, 0.03, 0.1),
+    "mu": (0.1, 0.3, 0.7),
+    "membership": ("printed", "none"),
+    "multiclass": ("vote",),
+    "decision": ("value", "distance"),
+    "tol": (1e-2, 1e-4),
+    "feature_map": ("fourier", "orthogonal", "nystroem"),
+}
+VARIANTS = {f"{name}={value!r}": {name: value} for name, values in VALUES.items() for value in values}
+VARIANTS = {"default": {}, **VARIANTS, "n_components: half": {"feature_map": "nystroem", "n_components": "half"}}
+NOISY = ("default", "C=0.3", "C=3.0", "mu=0.1", "mu=0.3", "membership='none'")
+
+
+def evaluate(variant, X, y, X_held, y_held, gamma):
+    """Return accuracy, log loss and seconds of fit."""
+    options = {"gamma": gamma, "random_state": 0, "max_iter": 10_000, **VARIANTS[variant]}
+    if options.get("n_components") == "half":
+        options["n_components"] = int(5 * np.sqrt(len(X)))
+    start = time.perf_counter()
+    model = FBTWSVM(**options).fit(X, y)
+    seconds = time.perf_counter() - start
+    loss = log_loss(y_held, model.predict_proba(X_held), labels=model.classes_)
+    return 100 * model.score(X_held, y_held), loss, seconds
+
+
+def splits(name, count, most):
+    """Yield random splits of the training part."""
+    X, y, _, _ = load(name, scaled=True)
+    if len(X) > most:
+        X, _, y, _ = train_test_split(X, y, train_size=most, stratify=y, random_state=0)
+    for seed in range(count):
+        yield train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
+
+
+def report(title, results):
+    """Print one line per variant; `results[variant]` holds (accuracy, log loss, seconds) of each set."""
+    base = np.array(results["default"])
+    lines = []
+    for variant, values in results.items():
+        gain = np.array(values)[:, 0] - base[:, 0]
+        error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else 0.0
+        accuracy, loss, seconds = np.mean(values, axis=0)
+        against, spread = f"{gain.mean():+.2f} +- {error:.2f}", f"{gain.min():+.1f} to {gain.max():+.1f}"
+        lines.append([variant, f"{accuracy:.2f}", against, spread, f"{loss:.3f}", f"{seconds:.2f}"])
+    table(["variant", "accuracy %", "against the default", "over sets", "log loss", "fit: s"], lines, title)
+
+
+def run(plan):
+    """Measure all variants, then some of them with wrong labels."""
+    sets, seeds = plan.chosen(SETS, ["border"]), plan.seeds or plan.pick(2, 1)
+    clean, noisy = {variant: [] for variant in VARIANTS}, {variant: [] for variant in NOISY}
+    for name in sets:
+        progress(name)
+        found, found_noisy = {variant: [] for variant in VARIANTS}, {variant: [] for variant in NOISY}
+        for X, X_held, y, y_held in splits(name, seeds, plan.pick(6_000, 300)):
+            gamma = FBTWSVM(random_state=0).fit(X, y).gamma_
+            random = np.random.default_rng(0)
+            wrong = np.where(random.uniform(size=len(y)) < 0.1, random.permutation(y), y)
+            for labels, results in ((y, found), (wrong, found_noisy)):
+                for variant, values in results.items():
+                    values.append(evaluate(variant, X, labels, X_held, y_held, gamma))
+        for total, part in ((clean, found), (noisy, found_noisy)):
+            for variant, values in part.items():
+                total[variant].append(np.mean(values, axis=0))
+    report(f"{len(sets)} sets, {seeds} splits of the training part each", clean)
+    report("The same with a tenth of the training labels exchanged at random", noisy)

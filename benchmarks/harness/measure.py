@@ -1,0 +1,158 @@
+"""Seconds of functions that run in turns, and peak memory.
+
+A time is the least of the rounds, because other work on the machine can only add to it; the largest stands in brackets
+behind it. A ratio is least over least, followed by the smallest and largest ratio of a single round.
+"""
+
+import ctypes
+import gc
+import os
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+import psutil
+from threadpoolctl import threadpool_limits
+
+from benchmarks.harness.table import number
+from fbtwsvm.stream import chunked, prequential
+
+CORES = len(os.sched_getaffinity(0))
+
+
+@contextmanager
+def threads(count):
+    """Limit BLAS, OpenMP and numba to `count` threads; n_jobs is set by the caller."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    try:
+        with threadpool_limits(count):
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A function to be timed with a number of threads."""
+
+    function: Callable[[], Any]
+    threads: int = 1
+
+
+@dataclass
+class Times:
+    """Seconds of each round, and the result of the last one."""
+
+    seconds: list[float] = field(default_factory=list)
+    result: Any = None
+
+    @property
+    def least(self):
+        """The time."""
+        return min(self.seconds)
+
+    @property
+    def most(self):
+        """The largest time of all rounds."""
+        return max(self.seconds)
+
+    def __str__(self):
+        return f"{number(self.least)} ({number(self.most)})"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Least time over least time, and the range of the ratios of single rounds."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self):
+        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def interleaved(repeats, runs):
+    """Time the named runs in turns; returns their times by name."""
+    found = {name: Times() for name in runs}
+    for _ in range(repeats):
+        for name, run in runs.items():
+            found[name].result = None  # the result of the last round must not occupy memory now
+            gc.collect()
+            with threads(run.threads):
+                start = time.perf_counter()
+                result = run.function()
+                found[name].seconds.append(time.perf_counter() - start)
+            found[name].result = result
+            del result
+    return found
+
+
+def ratio(top, bottom):
+    """Return the ratio of two times."""
+    rounds = [a / b for a, b in zip(top.seconds, bottom.seconds, strict=True)]
+    return Ratio(top.least / bottom.least, min(rounds), max(rounds))
+
+
+def memory_status(name):
+    """Return a size from /proc/self/status in bytes (Linux): VmRSS is the memory now, VmHWM its peak."""
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
+
+
+def peak_memory():
+    """Return the peak memory of this process in bytes."""
+    return memory_status("VmHWM")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Seconds of one run, its peak memory above the memory before it, and its result."""
+
+    seconds: float
+    peak: int
+    result: Any = None
+
+
+def measured(function):
+    """Run a function once and measure seconds and peak memory."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)  # freed memory that the process still holds would hide what is used again
+    before = memory_status("VmRSS")
+    with open("/proc/self/clear_refs", "w") as mark:
+        mark.write("5")  # the peak starts again from now
+    start = time.perf_counter()
+    result = function()
+    seconds = time.perf_counter() - start
+    return Measured(seconds, max(0, peak_memory() - before), result)
+
+
+def too_large(needed):
+    """Return whether so many bytes are more than four fifths of the free memory."""
+    return needed > 0.8 * psutil.virtual_memory().available
+
+
+def run_prequential(model, X, y, size, classes=None):
+    """Predict each block of `size` rows, then learn it; returns the last snapshot of `fbtwsvm.stream.prequential`."""
+    run = prequential(model, chunked(X, y, size), every=len(y), classes=classes, progress=False)
+    return run.run().snapshots[-1]
+
+
+def learn_chunks(model, X, y, size):
+    """Learn rows in chunks; returns the model."""
+    for rows, labels in chunked(X, y, size):
+        model.partial_fit(rows, labels)
+    return model
+
+
+def seconds_of(call, *arguments):
+    """Return the seconds of a call."""
+    start = time.perf_counter()
+    call(*arguments)
+    return time.perf_counter() - start

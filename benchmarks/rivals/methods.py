@@ -1,0 +1,134 @@
+"""Rivals from PyPI: linear classifiers on explicit features, and river's forests behind scikit-learn's interface."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.linear_model import SGDClassifier
+from sklearn.svm import LinearSVC
+
+from fbtwsvm import FBTWSVM
+
+OURS, LINEAR = "FBTWSVM", "Nystroem + LinearSVC"
+ONE_PASS, CONVERGED = "Fourier + SGD, one pass", "Fourier + SGD, converged"
+
+
+class Mapped(ClassifierMixin, BaseEstimator):
+    """A feature map and a linear classifier; on a stream the first chunk fits the map."""
+
+    def __init__(self, features, classifier):
+        self.features = features
+        self.classifier = classifier
+
+    def partial_fit(self, X, y, classes=None):
+        """Learn more rows; the first call names all classes."""
+        if not hasattr(self, "classes_"):
+            self.features.fit(X)
+            self.classes_ = classes
+        self.classifier.partial_fit(self.features.transform(X), y, classes=self.classes_)
+        return self
+
+    def fit(self, X, y):
+        """Learn all rows at once."""
+        self.classifier.fit(self.features.fit_transform(X), y)
+        self.classes_ = self.classifier.classes_
+        return self
+
+    def predict(self, X):
+        """Return the labels of rows."""
+        return self.classifier.predict(self.features.transform(X))
+
+
+class RiverModel:
+    """A river classifier that takes arrays and passes them on row by row."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def partial_fit(self, X, y, classes=None):
+        """Learn more rows."""
+        for x, label in zip(X.tolist(), y.tolist(), strict=True):
+            self.model.learn_one(dict(enumerate(x)), label)
+        return self
+
+    def predict(self, X):
+        """Return the labels of rows; -1 before anything is learned."""
+        found = (self.model.predict_one(dict(enumerate(x))) for x in X.tolist())
+        return np.array([-1 if label is None else label for label in found])
+
+
+def arf(seed):
+    """Return river's adaptive random forest."""
+    from river.forest import ARFClassifier
+
+    return RiverModel(ARFClassifier(seed=seed))
+
+
+def amf(seed):
+    """Return river's aggregated Mondrian forest."""
+    from river.forest import AMFClassifier
+
+    return RiverModel(AMFClassifier(seed=seed))
+
+
+def nystroem_fbtwsvm(gamma, n_components, seed, **settings):
+    """Return our model with Nystroem features."""
+    shape = {"feature_map": "nystroem", "n_components": n_components, "gamma": gamma}
+    return FBTWSVM(**shape, random_state=seed, n_jobs=1, **settings)
+
+
+def nystroem_svc(gamma, n_components, seed, **settings):
+    """Return LinearSVC on Nystroem features."""
+    features = Nystroem(gamma=gamma, n_components=n_components, random_state=seed)
+    return Mapped(features, LinearSVC(random_state=seed, **settings))
+
+
+def fourier_sgd(gamma, n_components, seed, **settings):
+    """Return stochastic gradient descent on random Fourier features."""
+    features = RBFSampler(gamma=gamma, n_components=n_components, random_state=seed)
+    return Mapped(features, SGDClassifier(random_state=seed, **settings))
+
+
+def one_pass_sgd(gamma, n_components, seed, **settings):
+    """Return the same with a single pass over the rows."""
+    return fourier_sgd(gamma, n_components, seed, max_iter=1, tol=None, **settings)
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a method is made, the settings to choose from, and its bytes per mapped value in `fit`."""
+
+    make: Callable[..., Any]
+    choices: list[dict[str, float]]
+    bytes_per_value: int
+
+
+ALPHAS = [{"alpha": 10.0**power} for power in range(-7, -1)]
+PRICES = [{"C": C, "reg": reg} for C, reg in product((0.25, 1.0, 4.0, 16.0), (0.001, 0.01, 0.1))]
+# LinearSVC copies the mapped rows (4 bytes a value) in float64 (8) and again for liblinear, with an index each (16).
+METHODS = {
+    OURS: Method(nystroem_fbtwsvm, PRICES, 8),
+    LINEAR: Method(nystroem_svc, [{"C": 10.0**power} for power in range(-2, 4)], 28),
+    ONE_PASS: Method(one_pass_sgd, ALPHAS, 8),
+    CONVERGED: Method(fourier_sgd, ALPHAS, 8),
+}
+
+
+def fit_noting(model, X, y):
+    """Fit; return the model and whether it warned that it has not converged (the warning is not shown)."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    return model, any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+
+
+def largest_gap(model):
+    """Return the largest duality gap of our models, None for others."""
+    gaps = getattr(model, "duality_gap_", None)
+    return None if gaps is None else float(gaps.max())

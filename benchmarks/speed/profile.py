@@ -1,0 +1,118 @@
+"""Where the time of fit goes: functions of the package wrapped with a clock, one thread.
+
+A function's own seconds are those not spent in another function of the list, so the shares add up to one. A name that
+does not exist is an error; a function that was never called has a line with zero calls.
+"""
+
+import functools
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from unittest.mock import patch
+
+from benchmarks.harness.internals import FUNCTIONS
+from benchmarks.harness.measure import measured, threads
+from benchmarks.harness.table import number, progress, table
+from benchmarks.speed import cases, classes
+
+COLUMNS = ("case", "label", "calls", "seconds", "own_s", "share", "gap", "peak_bytes")
+
+
+@dataclass
+class Clock:
+    """Calls, seconds and own seconds of the wrapped functions; `open` has the inner seconds of the running ones."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    own: dict[str, float] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
+    open: list[float] = field(default_factory=list)
+
+    def wrap(self, function, label):
+        """Return the function with a clock around it."""
+        self.seconds[label], self.own[label], self.calls[label] = 0.0, 0.0, 0
+
+        @functools.wraps(function)
+        def timed(*arguments, **options):
+            self.open.append(0.0)
+            start = time.perf_counter()
+            try:
+                return function(*arguments, **options)
+            finally:
+                spent = time.perf_counter() - start
+                inner = self.open.pop()
+                if self.open:
+                    self.open[-1] += spent
+                self.seconds[label] += spent
+                self.own[label] += spent - inner
+                self.calls[label] += 1
+
+        return timed
+
+
+def find(path):
+    """Return the module or class that holds the last name of a dotted path, and that name."""
+    *parents, name = path.split(".")
+    owner = import_module(parents[0])
+    for parent in parents[1:]:
+        owner = getattr(owner, parent, None) or import_module(f"{owner.__name__}.{parent}")
+    if name not in vars(owner):
+        raise AttributeError(f"profile: {path} does not exist; adjust FUNCTIONS in benchmarks/harness/internals.py.")
+    return owner, name
+
+
+def places(owner, name):
+    """Return every place in the package that holds this function; for a method only its class."""
+    if isinstance(owner, type):
+        return [(owner, name)]
+    function, package = vars(owner)[name], owner.__name__.split(".")[0]
+    modules = [module for key, module in list(sys.modules.items()) if key.split(".")[0] == package]
+    return [(module, key) for module in modules for key, value in list(vars(module).items()) if value is function]
+
+
+@contextmanager
+def clocked(functions):
+    """Wrap the functions wherever they were imported; yields the clock."""
+    clock = Clock()
+    with ExitStack() as stack:
+        for path, label in functions:
+            owner, name = find(path)
+            held = vars(owner)[name]
+            kind = type(held) if isinstance(held, (classmethod, staticmethod)) else None
+            timed = clock.wrap(held.__func__ if kind else held, label)
+            for place, key in places(owner, name):
+                stack.enter_context(patch.object(place, key, kind(timed) if kind else timed))
+        yield clock
+
+
+def fits(plan):
+    """Yield name and fit of the main cases and of coil."""
+    for name in plan.chosen(cases.CASES, cases.QUICK_CASES):
+        data = cases.CASES[name].load(quick=plan.quick)
+        yield name, lambda data=data: cases.model(data).fit(data.X, data.y)
+    X, y, _, _ = classes.data("coil", plan.quick)
+    yield "coil", lambda: classes.model(classes.DISTANCE, classes.GAMMAS["coil"]).fit(X, y)
+
+
+def run(plan):
+    """Fit each case once to compile, then with clocks, and print a table for each."""
+    record = plan.record("profile", COLUMNS)
+    for name, fit in fits(plan):
+        progress(f"profile: {name}")
+        with threads(1):
+            fit()
+            with clocked(FUNCTIONS) as clock:
+                found = measured(fit)
+        gap = float(found.result.duality_gap_.max())
+        rows = [(label, clock.calls[label], clock.seconds[label], clock.own[label]) for _, label in FUNCTIONS]
+        rows.append(("everything else", 1, found.seconds, found.seconds - sum(clock.own.values())))
+        for label, calls, seconds, own in rows:
+            record.add(case=name, label=label, calls=calls, seconds=seconds, own_s=own, share=own / found.seconds,
+                       gap=gap, peak_bytes=found.peak)  # fmt: skip
+        lines = [
+            [label, f"{calls:,}", number(seconds), number(own), f"{100 * own / found.seconds:.1f}"]
+            for label, calls, seconds, own in rows
+        ]
+        title = f"{name}: {found.seconds:.2f} s, largest gap {gap:.1e}, peak {found.peak / 2**20:,.0f} MiB"
+        table(["what", "calls", "seconds", "own seconds", "share: %"], lines, title)

@@ -1,0 +1,112 @@
+"""What it costs to unlearn rows and to learn a new class, and what balancing does for a rare one."""
+
+from copy import deepcopy
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import balanced_accuracy_score
+
+from benchmarks.harness.data import gamma_scale, load_stream, shuffled, unit_columns
+from benchmarks.harness.measure import learn_chunks, seconds_of
+from benchmarks.harness.table import mean_sd, progress, table
+from benchmarks.rivals.methods import fourier_sgd
+from fbtwsvm import FBTWSVM
+from fbtwsvm.features import NystroemFeatures
+
+
+def letter_model(X, **options):
+    features = NystroemFeatures(gamma=0.007394, n_components=350, random_state=0).fit(X[:700])
+    return FBTWSVM(feature_map=FrozenEstimator(features), C=3.0, random_state=0, **options)
+
+
+def unlearn(plan):
+    X, y, X_test, y_test = shuffled("letter", 0)
+    X, y = X[: plan.pick(None, 1_500)], y[: plan.pick(None, 1_500)]
+    spread = np.random.default_rng(1).choice(len(y), len(y) // 100, replace=False)
+    tasks = {"10 rows of one class": (np.flatnonzero(y == 3)[:10], 10), "1 % over all classes": (spread, 50)}
+    lines = []
+    for memory in (50, 200):
+        model = learn_chunks(letter_model(X, memory=memory), X, y, 1000)
+        for name, (out, wanted) in tasks.items():
+            progress(f"unlearn, memory {memory}, {name}")
+            rest = np.setdiff1d(np.arange(len(y)), out)
+            seconds = []
+            for _ in range(plan.repeats or plan.pick(5, 1)):
+                twin, retrained = deepcopy(model), letter_model(X, memory=memory)
+                cost = seconds_of(twin.unlearn, X[out], y[out])
+                fit = seconds_of(letter_model(X, memory=memory).fit, X[rest], y[rest])
+                seconds.append((cost, fit, seconds_of(learn_chunks, retrained, X[rest], y[rest], 1000)))
+            cost, fit, one_pass = 1000 * np.median(seconds, axis=0)
+            same = 100 * (retrained.predict(X_test) == twin.predict(X_test)).mean()
+            points = 100 * (twin.score(X_test, y_test) - retrained.score(X_test, y_test))
+            shares = [f"{100 * cost / fit:.1f} %", f"{100 * cost / one_pass:.1f} %", f"<= {wanted} %"]
+            times = [f"{value:.0f}" for value in (cost, fit, one_pass)]
+            lines.append([memory, name, *times, *shares, f"{same:.2f} %", f"{points:+.2f}"])
+    header = ["memory", "rows", "unlearn: ms", "fit: ms", "one pass: ms", "of fit", "of one pass", "wanted"]
+    title = (
+        "letter, 350 features: unlearning against retraining without the rows (fit, and one pass in chunks of 1,000)"
+    )
+    table([*header, "same answers", "accuracy: points"], lines, title)
+
+
+def new_class(plan):
+    X, y, X_test, y_test = shuffled("letter", 0)
+    lines = []
+    for label in plan.pick((0, 7, 18), (0,)):
+        progress(f"new class {label}")
+        old, new = np.flatnonzero(y != label), np.flatnonzero(y == label)
+        model = learn_chunks(letter_model(X, memory=50), X[old[:3000]], y[old[:3000]], 100)
+        chunks = [np.concatenate([old[first : first + 90], new[i : i + 10]])
+                  for first, i in zip(range(3100, 4900, 90), range(0, 200, 10), strict=True)]  # fmt: skip
+        seconds = []
+        for _ in range(plan.repeats or plan.pick(5, 1)):
+            pair = (old[3000:3100], chunks[0])
+            seconds.append([seconds_of(deepcopy(model).partial_fit, X[chunk], y[chunk]) for chunk in pair])
+        for chunk in chunks:
+            model.partial_fit(X[chunk], y[chunk])
+        rows = np.concatenate([old[:4900], new[:200]])
+        batch = letter_model(X).fit(X[rows], y[rows])
+        own = y_test == label
+        found = [f"{100 * (m.predict(X_test[own]) == label).mean():.1f}" for m in (model, batch)]
+        scores = [f"{100 * m.score(X_test, y_test):.1f}" for m in (model, batch)]
+        plain, first = 1000 * np.median(seconds, axis=0)
+        lines.append([chr(65 + label), f"{plain:.0f}", f"{first:.0f}", f"{first / plain:.2f}", *found, *scores])
+    header = ["new class", "plain chunk: ms", "its first chunk: ms", "times", "found after 200 of its rows: %"]
+    title = "letter: a class that first comes at row 3,000, in chunks of 100, 10 of each its own"
+    table([*header, "by fit: %", "all classes: %", "by fit: %"], lines, title)
+
+
+def imbalance(plan):
+    X, y = load_stream("covtype")
+    zero, one = np.flatnonzero(y == 0), np.flatnonzero(y == 1)
+    common, rare, found = plan.pick(29_700, 2_970), plan.pick(300, 30), {}
+    seeds = plan.seeds or plan.pick(5, 1)
+    for seed in range(seeds):
+        progress(f"rare class, draw {seed}")
+        random = np.random.default_rng(seed)
+        drawn = random.choice(one, common, replace=False), random.choice(zero, rare, replace=False)
+        order = random.permutation(np.concatenate(drawn))
+        n = 2 * len(order) // 3
+        more = random.choice(np.setdiff1d(zero, drawn[1]), 2000, replace=False)
+        rows = np.concatenate([order, more])
+        A, labels = unit_columns(X[rows]), y[rows]
+        weights = {label: n / (2 * (labels[:n] == label).sum()) for label in (0, 1)}
+        gamma = gamma_scale(A[:500])
+        models = {
+            "FBTWSVM": FBTWSVM(random_state=seed),
+            'FBTWSVM, class_weight="balanced"': FBTWSVM(random_state=seed, class_weight="balanced"),
+            "SGD": fourier_sgd(gamma, 300, seed, loss="log_loss"),
+            "SGD, weighted by the true shares": fourier_sgd(gamma, 300, seed, loss="log_loss", class_weight=weights),
+        }
+        for name, model in models.items():
+            model.partial_fit(A[:500], labels[:500], classes=[0, 1])
+            learn_chunks(model, A[500:n], labels[500:n], 500)
+            score = 100 * balanced_accuracy_score(labels[n:], model.predict(A[n:]))
+            found.setdefault(name, []).append(score)
+    title = f"covtype, classes 0 and 1 at 1 % and 99 %, one pass over {n:,} rows in chunks of 500, {seeds} draws"
+    table(["model", "balanced accuracy: %"], [[name, mean_sd(scores, 1)] for name, scores in found.items()], title)
+
+
+def run(plan):
+    for part in plan.chosen(("unlearn", "new_class", "imbalance")):
+        globals()[part](plan)
