@@ -1,4 +1,4 @@
-"""Millions of rows of SEA, with decay and with cycles of learning and unlearning: are sums and planes still exact?"""
+"""Millions of rows of SEA, with decay and with cycles of learning and unlearning, and how exact sums and planes still are."""
 
 import time
 

@@ -1,20 +1,22 @@
-"""Is one method better than another?  Paired bootstrap over the rows of the test part."""
+"""Whether one method is better than another: paired bootstrap over the rows of the test part."""
 
 import numpy as np
 
-from benchmarks.reproduce.runs import values
+from benchmarks.paper.tables import values
 
 
 def right_answers(results, n_rows):
     """Return for each test row the share of seeds that had it right."""
-    bits = [np.unpackbits(np.frombuffer(bytes.fromhex(text), np.uint8))[:n_rows] for text in values(results, "right")]
+    bits = [
+        np.unpackbits(np.frombuffer(bytes.fromhex(text[1:]), np.uint8))[:n_rows] for text in values(results, "right")
+    ]
     return np.mean(bits, axis=0)
 
 
 def difference(ours, theirs, n_rows, *, repeats=4000, level=0.95):
     """Return the difference of two methods' accuracies in points, and its interval.
 
-    Each method is the mean of its seeds.  Both are judged on the same test rows, which are drawn anew with replacement.
+    Each method is the mean of its seeds. Both have the same test rows, which are drawn again with replacement.
     """
     gaps = 100.0 * (right_answers(ours, n_rows) - right_answers(theirs, n_rows))
     random = np.random.default_rng(0)

@@ -1,0 +1,141 @@
+"""Synthetic streams: seconds, memory and accuracy at 10K, 100K and 1M rows, read in chunks.
+
+Sources: "file" is the stream that MOA makes with the seeds of the paper; "MOA" is that stream made here, row for row;
+"generator" is the library's own generator, whose concept is another one. docs/paper.md says more.
+"""
+
+import itertools
+import tempfile
+import time
+import zipfile
+
+import numpy as np
+
+from benchmarks.harness.data import Missing, find
+from benchmarks.harness.measure import peak_memory
+from benchmarks.harness.table import table
+from benchmarks.paper import figures, moa, published
+from benchmarks.paper.jobs import COLUMNS, OURS, Job, Learner, do, holdings
+from benchmarks.paper.settings import RIVALS, choose
+from benchmarks.paper.tables import mean, mean_sd, plain, values
+from fbtwsvm import FBTWSVM
+from fbtwsvm.generators import make
+
+CHUNK = 5_000  # the paper's first training
+FILES = {"LED": "LED_1M", "SEA": "SEA_1M", "RTG": "RTG_100K", "RBF": "RBF_100K", "HYPER": "HYPER_100K"}
+SHORT = {10_000: "10K", 100_000: "100K", 1_000_000: "1M"}
+
+
+def file_blocks(path, n):
+    """Yield the first n rows of an NPZ file with X and y: unpacked to a temporary folder, never all in memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        with zipfile.ZipFile(path) as packed:
+            X, y = (np.load(packed.extract(f"{name}.npy", folder), mmap_mode="r") for name in "Xy")
+        if len(y) < n:
+            raise Missing(f"{path.name} has {len(y):,} rows, {n:,} are needed.")
+        for first in range(0, n, CHUNK):
+            part = slice(first, min(first + CHUNK, n))
+            yield np.asarray(X[part]), np.asarray(y[part])
+
+
+def chunks(stream, source, n, seed):
+    """Yield the first n rows of a stream, at most CHUNK at a time, in float32."""
+    if source == "MOA":
+        blocks = moa.blocks(stream, n, CHUNK)
+    elif source == "generator":
+        blocks = make(stream.lower(), seed=seed, **({"classes": 5} if stream == "RBF" else {})).blocks(n)
+    else:
+        path = find(FILES[stream])
+        if not path:
+            raise Missing(f"{FILES[stream]}.npz is not in the folder named by FBTWSVM_DATA.")
+        blocks = file_blocks(path, n)
+    for X, y in blocks:
+        for first in range(0, len(y), CHUNK):
+            yield X[first : first + CHUNK].astype(np.float32), y[first : first + CHUNK]
+
+
+def model_for(stream, method, seed, chosen):
+    """Return an unfitted model; ours has the paper's kernel, gamma and number of features, otherwise our defaults."""
+    if method != OURS:
+        return RIVALS[method]({"svc": chosen}, 0, seed)
+    setting = published.SYNTHETIC[stream]
+    if setting.features is None:
+        return FBTWSVM(kernel="linear", random_state=seed)
+    return FBTWSVM(feature_map="nystroem", gamma=setting.gamma, n_components=setting.features, random_state=seed)
+
+
+def prepare(name, method, source, seed):
+    """Choose the settings of a rival on the first rows, and compile by a small run; returns the settings."""
+    first = list(chunks(name, source, 2 * CHUNK, seed))
+    chosen = None
+    if method != OURS:
+        chosen = choose("svc", *(np.concatenate(part) for part in zip(*first, strict=True)), quick=True)
+    small, n = model_for(name, method, seed, chosen), 2_000 if method == OURS else 300
+    for X, y in first[:2]:
+        small.partial_fit(X[:n], y[:n])
+    small.predict(first[0][0][:10])
+    return chosen
+
+
+def stream(name, method, d, rows, source, seed):
+    """Learn so many rows of a stream, then test on three tenths as many."""
+    learner = Learner(model_for(name, method, seed, prepare(name, method, source, seed)))
+    parts = chunks(name, source, rows + 3 * rows // 10, seed)
+    learned = 0
+    while learned < rows:
+        X, y = next(parts)
+        room = rows - learned
+        learner.partial_fit(X[:room], y[:room])
+        learned += len(y)
+    model = learner.finish()
+    start, right, tested = time.perf_counter(), 0, 0
+    for rows_, labels in itertools.chain([(X[room:], y[room:])] if len(y) > room else [], parts):
+        right += int((model.predict(rows_) == labels).sum())
+        tested += len(labels)
+    yield {
+        "seed": seed, "rows": rows, "accuracy": 100.0 * right / tested, "train_s": learner.seconds,
+        "test_s": time.perf_counter() - start, "peak_bytes": peak_memory(), **holdings(model, len(model.classes_)),
+    }  # fmt: skip
+
+
+def printed(name, method, size):
+    """Return the paper's seconds, GB and accuracy, or None."""
+    place = published.SIZES.index(size) if size in published.SIZES else None
+    if place is None:
+        return None
+    if method == OURS:
+        line = published.SYNTHETIC[name]
+        return line.seconds[place], line.gigabytes[place], line.accuracy[place]
+    return published.SYNTHETIC_RIVALS.get((method, name), (None, None, None))[place]
+
+
+def jobs_of(plan):
+    for name in plan.chosen(published.SYNTHETIC, ["SEA", "RBF"]):
+        for size in plan.pick(published.SIZES, (10_000,)):
+            source = "file" if size <= 100_000 or FILES[name].endswith("1M") else "MOA"
+            cases = [(OURS, source), (OURS, "generator")]
+            if size <= plan.pick(100_000, 0):
+                cases += [("ISVM", source), ("LASVM", source)]
+            for method, kind in cases:
+                options = {"rows": size, "source": kind, "seed": 1}
+                yield Job(stream, name, method, kind, options=options, limited=method != OURS)
+
+
+def run(plan):
+    record = plan.record("paper_synthetic", COLUMNS)
+    lines, drawn = [], {}
+    for job in jobs_of(plan):  # one at a time: seconds count
+        results, size = do(record, job, plan.limit or 1_200), job.options["rows"]
+        cells = [mean_sd(results)] * 3 + [""]
+        paper = printed(job.dataset, job.method, size)
+        if values(results):
+            seconds, memory = mean(results, "train_s"), mean(results, "peak_bytes") / 2**30
+            cells = [plain(seconds), plain(memory), mean_sd(results), f"{paper[0] / seconds:.0f}" if paper else ""]
+            if job.method == OURS and job.setting != "generator":
+                drawn.setdefault(job.dataset, []).extend(results)
+        shown = [f"{value:,.6g}" for value in paper] if paper else ["-", "-", "-"]
+        lines.append([job.dataset, SHORT.get(size, f"{size:,}"), job.method, job.setting, *cells, *shown])
+    header = ["stream", "rows", "method", "source", "training: s", "peak: GB", "accuracy %",
+              "times faster than printed", "printed: s", "printed: GB", "printed: %"]  # fmt: skip
+    table(header, lines, "Synthetic streams: seconds of training, peak memory, accuracy")
+    figures.synthetic(drawn, plan.out / "paper_synthetic.png")
