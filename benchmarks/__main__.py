@@ -51,11 +51,16 @@ def parse(arguments=None):
     parser.add_argument("parts", nargs="+", metavar="PART", help="a part or a group of parts, listed below")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs")
     parser.add_argument("--resume", action="store_true", help="keep the results of an earlier run into --out")
-    parser.add_argument("--seeds", type=positive(int), metavar="N", help="random seeds")
-    parser.add_argument("--repeats", type=positive(int), metavar="N", help="rounds of a time measurement")
-    parser.add_argument("--limit", type=positive(float), metavar="S", help="seconds that one fit or job may take")
-    parser.add_argument("--names", type=names, default=(), metavar="A,B", help="only these data sets, streams or tasks")
-    parser.add_argument("--full-grid", action="store_true", help="tuning: run the plain grid search too, 375 fits")
+    parser.add_argument("--seeds", type=positive, metavar="N", help="random seeds")
+    parser.add_argument("--repeats", type=positive, metavar="N", help="rounds of a time measurement")
+    parser.add_argument("--limit", type=positive, metavar="S", help="seconds that one fit or job may take")
+    parser.add_argument(
+        "--names",
+        type=lambda text: tuple(text.split(",")),
+        default=(),
+        metavar="A,B",
+        help="only these data sets, streams or tasks",
+    )
     parser.add_argument("--base", metavar="COMMIT", help="before_after: the commit to compare with")
     parser.add_argument("--out", type=Path, default=Plan.out, metavar="FOLDER", help=f"default: {Plan.out}")
     options = vars(parser.parse_args(arguments))
@@ -63,36 +68,26 @@ def parse(arguments=None):
     unknown = [name for name in wanted if name not in PARTS and name not in GROUPS]
     if unknown:
         parser.error(f"unknown part {', '.join(unknown)}")
+    if "before_after" in wanted and not options["base"]:
+        parser.error("before_after needs --base COMMIT")
     parts = [name for name, (module, _) in PARTS.items() if name in wanted or module.split(".")[0] in wanted]
-    if "before_after" in parts and not options["base"]:
-        parts.remove("before_after")
-        if "before_after" in wanted:
-            parser.error("before_after needs --base COMMIT")
     return parts, Plan(**options)
 
 
-def positive(kind):
-    """Return a converter for numbers above zero."""
-
-    def number(text):
-        value = kind(text)
-        if value <= 0:
-            raise ValueError
-        return value
-
-    number.__name__ = f"positive {kind.__name__}"
-    return number
-
-
-def names(text):
-    """Split names at commas."""
-    return tuple(part for part in text.split(",") if part)
+def positive(text):
+    """Return a number above zero, an integer where it is one."""
+    value = float(text)
+    if value <= 0:
+        raise ValueError
+    return int(value) if value.is_integer() else value
 
 
 def main(arguments=None):
     """Run the parts."""
     parts, plan = parse(arguments)
     for part in parts:
+        if part == "before_after" and not plan.base:
+            continue  # a group of parts
         print(f"\n# {part}", flush=True)
         module, _ = PARTS[part]
         import_module(f"benchmarks.{module}").run(plan)

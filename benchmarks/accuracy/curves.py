@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.harness.data import load, load_stream
 from benchmarks.harness.measure import measured, threads, too_large
 from benchmarks.harness.plot import COLOURS, grid, legend_below, log_axis, save
-from benchmarks.harness.table import mebibytes, number, progress, table
+from benchmarks.harness.table import number, optional, progress, table
 from benchmarks.rivals.methods import METHODS, OURS, fit_noting, largest_gap
 from fbtwsvm import FBTWSVM
 
@@ -125,9 +125,9 @@ class Curve:
         return float(self.best[place - 1]) if place else -np.inf
 
     def area(self, low, high):
-        """Return the mean of the curve over log t from low to high; nan where it begins later, or low >= high."""
+        """Return the mean of the curve over log t from low to high; None where it begins later, or low >= high."""
         if not low < high or self.seconds[0] > low:
-            return float("nan")
+            return None
         inside = self.seconds[(self.seconds > low) & (self.seconds < high)]
         edges = np.concatenate([[low], inside, [high]])
         values = [self.at(t) for t in edges[:-1]]
@@ -183,30 +183,14 @@ def area_lines(name, found, seeds):
     lines = []
     for method, sizes in found.items():
         single = [curve_of(sizes, seed).area(low, high) for seed in range(seeds)]
-        area, shorter = (points(curves[method].area(low, end)) for end in (high, other))
-        spread = f"{points(min(single))} to {points(max(single))}"
+        area, shorter = (optional(curves[method].area(low, end), ".2f") for end in (high, other))
+        spread = "-" if None in single else f"{min(single):.2f} to {max(single):.2f}"
         lines.append([name, method, area, spread, number(low), number(high), shorter, number(other)])
     return lines
 
 
-def points(value):
-    """Return an accuracy; "-" where the methods have no time in common."""
-    return "-" if np.isnan(value) else f"{value:.2f}"
-
-
-def size_line(name, method, count, own):
-    """Return one line of the table of all sizes."""
-    seconds, scores = [row["seconds"] for row in own], [row["accuracy"] for row in own]
-    gap = max(row["gap"] or 0.0 for row in own)
-    times = f"{number(np.mean(seconds))} ({number(min(seconds))} to {number(max(seconds))})"
-    accuracy = f"{np.mean(scores):.2f} ({min(scores):.2f} to {max(scores):.2f})"
-    peak, unconverged = mebibytes(max(row["peak_bytes"] for row in own)), sum(row["unconverged"] for row in own)
-    return [name, method, f"{count:,}", times, accuracy, f"{gap:.1e}" if gap else "-", peak, unconverged]
-
-
 def report(plan, record, choices, sets, seeds, limit):
-    """Print all tables and draw the figure."""
-    lines, sizes, ahead, pictures = [], [], [], {}
+    lines, ahead, pictures = [], [], {}
     for name in sets:
         found = {m: complete(record.select(dataset=name, method=m), seeds, limit) for m in METHODS}
         found = {method: own for method, own in found.items() if own}
@@ -215,7 +199,6 @@ def report(plan, record, choices, sets, seeds, limit):
             continue
         pictures[name] = found
         lines += area_lines(name, found, seeds)
-        sizes += [size_line(name, m, count, own) for m, part in found.items() for count, own in part.items()]
         for start, end, who, lead in crossings({method: curve_of(own) for method, own in found.items()}):
             by = "ours has not begun" if np.isinf(lead) else f"{lead:.2f}"
             ahead.append([name, f"{number(start)} to {number(end)}", who, by])
@@ -226,8 +209,6 @@ def report(plan, record, choices, sets, seeds, limit):
     ]  # fmt: skip
     header = ["data", "method", "gamma", "settings", "validation accuracy", "at an end of its grid"]
     table(header, chosen, "What was chosen on training rows")
-    header = ["data", "method", "features", "seconds", "test accuracy", "gap", "peak: MiB", "not converged"]
-    table(header, sizes, f"All sizes, one thread, {seeds} seeds: means, with the smallest and the largest")
     title = "Area under the best accuracy within t seconds, over log t, divided by the width: an average accuracy"
     table(["data", "method", "area", "seeds", "from: s", "to: s", "other area", "to: s"], lines, title)
     title = "Where another method is ahead of ours, on the mean of the seeds"
@@ -258,7 +239,6 @@ def draw(path, pictures):
 
 
 def run(plan):
-    """Fit on all sets and report."""
     record = plan.record("curves", COLUMNS)
     choices = plan.record("curves_settings", CHOICE_COLUMNS)
     sets, limit = plan.chosen(SETS, ["letter"]), plan.limit or plan.pick(60.0, 2.0)

@@ -23,7 +23,6 @@ MOST_ROWS = 8000  # rows of the search
 
 
 def search(X, y, n_components):
-    """Return gamma and C."""
     if len(X) > MOST_ROWS:
         kept = np.sort(np.random.default_rng(0).choice(len(X), MOST_ROWS, replace=False))
         X, y = X[kept], y[kept]
@@ -33,7 +32,6 @@ def search(X, y, n_components):
 
 
 def run(plan):
-    """Measure all sets."""
     seeds, lines = plan.seeds or plan.pick(3, 1), []
     for name in plan.chosen(SETTINGS, ["dna"]):
         X, y, X_test, y_test = load(name)

@@ -75,7 +75,7 @@ def unit_columns(X):
 
 def gamma_scale(X):
     """Return gamma="scale": 1 / (number of columns x variance)."""
-    return 1.0 / (X.shape[1] * float(X.var()))
+    return 1.0 / (X.shape[1] * float(X.var(dtype=np.float64)))
 
 
 def fetch(name):

@@ -23,19 +23,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 def run_apart(function, arguments, limit=None):
     """Run a generator of results in a process of its own, with one thread and at most `limit` seconds.
 
-    Parameters
-    ----------
-    function : generator function of a module
-        It yields dictionaries that JSON can express.
-    arguments : dict
-        Its keyword arguments.
-    limit : float or None
-        Seconds; results that are there when they are over count.
-
-    Returns
-    -------
-    list of dict
-        The results, each with a "status": "ok", or why there are no more of them.
+    Returns the dictionaries that it yields, each with a "status": "ok", or at the end why there are no more of them.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.harness.job"],

@@ -49,16 +49,8 @@ class Times:
 
     seconds: list[float] = field(default_factory=list)
     result: Any = None
-
-    @property
-    def least(self):
-        """The time."""
-        return min(self.seconds)
-
-    @property
-    def most(self):
-        """The largest time of all rounds."""
-        return max(self.seconds)
+    least = property(lambda self: min(self.seconds))
+    most = property(lambda self: max(self.seconds))
 
     def __str__(self):
         return f"{number(self.least)} ({number(self.most)})"
@@ -85,10 +77,8 @@ def interleaved(repeats, runs):
             gc.collect()
             with threads(run.threads):
                 start = time.perf_counter()
-                result = run.function()
+                found[name].result = run.function()
                 found[name].seconds.append(time.perf_counter() - start)
-            found[name].result = result
-            del result
     return found
 
 
@@ -98,15 +88,17 @@ def ratio(top, bottom):
     return Ratio(top.least / bottom.least, min(rounds), max(rounds))
 
 
-def memory_status(name):
-    """Return a size from /proc/self/status in bytes (Linux): VmRSS is the memory now, VmHWM its peak."""
+def seconds_of(call, *arguments):
+    """Return the seconds of a call."""
+    start = time.perf_counter()
+    call(*arguments)
+    return time.perf_counter() - start
+
+
+def peak_memory(name="VmHWM"):
+    """Return the peak memory of this process in bytes (Linux); with "VmRSS" the memory now."""
     with open("/proc/self/status") as lines:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
-
-
-def peak_memory():
-    """Return the peak memory of this process in bytes."""
-    return memory_status("VmHWM")
 
 
 @dataclass(frozen=True)
@@ -121,10 +113,9 @@ class Measured:
 def measured(function):
     """Run a function once and measure seconds and peak memory."""
     gc.collect()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)  # freed memory that the process still holds would hide what is used again
-    before = memory_status("VmRSS")
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", lambda pad: None)
+    trim(0)  # freed memory that the process still holds would hide what is used again
+    before = peak_memory("VmRSS")
     with open("/proc/self/clear_refs", "w") as mark:
         mark.write("5")  # the peak starts again from now
     start = time.perf_counter()
@@ -149,10 +140,3 @@ def learn_chunks(model, X, y, size):
     for rows, labels in chunked(X, y, size):
         model.partial_fit(rows, labels)
     return model
-
-
-def seconds_of(call, *arguments):
-    """Return the seconds of a call."""
-    start = time.perf_counter()
-    call(*arguments)
-    return time.perf_counter() - start

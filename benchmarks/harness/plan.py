@@ -18,7 +18,6 @@ class Plan:
     limit: float | None = None  # seconds
     names: tuple[str, ...] = ()  # data sets, streams or tasks; none: all of them
     base: str | None = None  # commit
-    full_grid: bool = False
 
     def record(self, part, columns):
         """Return the CSV file of a part."""
@@ -31,5 +30,5 @@ class Plan:
     def chosen(self, known, quick=None):
         """Return the known names that --names asks for; without it all, or `quick` with --quick."""
         if self.names:
-            return [name for name in known if name in self.names]
+            return [name for name in known if name in self.names or name.split(",")[0] in self.names]
         return list(quick if self.quick and quick else known)

@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -28,22 +29,13 @@ def format_cell(value):
 
 
 class Record:
-    """The rows of one CSV file.
+    """The rows of one CSV file; `resume` keeps the rows that are there, but for an incomplete last line.
 
-    Parameters
-    ----------
-    path : Path
-        The file; without `resume` it is replaced.
-    columns : sequence of str
-        Names of the cells; the column "origin" (version and sizes) is added.
-    quick : bool, default=False
-        Whether the sizes are those of --quick; rows of both kinds do not mix.
-    resume : bool, default=False
-        Keep the rows that are there. An incomplete last line is dropped.
+    The column "origin" (version and sizes) is added; rows of other origins are not mixed.
     """
 
     def __init__(self, path, columns, *, quick=False, resume=False):
-        self.path, self.columns = Path(path), [*columns, "origin"]
+        self.path, self.columns, self.lock = Path(path), [*columns, "origin"], Lock()
         self.origin = f"fbtwsvm {__version__}, {'quick' if quick else 'full'} sizes"
         self.rows = self._read() if resume and self.path.exists() else []
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,8 +73,9 @@ class Record:
         if unknown:
             raise ValueError(f"{self.path.name} has no columns {sorted(unknown)}.")
         rows = [{name: cells.get(name) for name in self.columns} | {"origin": self.origin} for cells in many]
-        self._append(rows)
-        self.rows += rows
+        with self.lock:
+            self._append(rows)
+            self.rows += rows
         return rows
 
     def select(self, **cells):

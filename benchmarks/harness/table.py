@@ -44,3 +44,8 @@ def mean_sd(values, digits=2):
     """Return "mean +- standard deviation" of a sample."""
     spread = f" +- {np.std(values, ddof=1):.{digits}f}" if len(values) > 1 else ""
     return f"{np.mean(values):.{digits}f}{spread}"
+
+
+def optional(value, form):
+    """Return a formatted value; "-" for None."""
+    return "-" if value is None else format(value, form)

@@ -65,27 +65,29 @@ def model_for(stream, method, seed, chosen):
 
 
 def prepare(name, method, source, seed):
-    """Choose the settings of a rival on the first rows, and compile by a small run; returns the settings."""
+    """Choose the settings of a rival on the first rows, and compile by a small run; returns settings and classes."""
     first = list(chunks(name, source, 2 * CHUNK, seed))
+    classes = np.unique(first[0][1])
     chosen = None
     if method != OURS:
         chosen = choose("svc", *(np.concatenate(part) for part in zip(*first, strict=True)), quick=True)
     small, n = model_for(name, method, seed, chosen), 2_000 if method == OURS else 300
     for X, y in first[:2]:
-        small.partial_fit(X[:n], y[:n])
+        small.partial_fit(X[:n], y[:n], classes=classes)
     small.predict(first[0][0][:10])
-    return chosen
+    return chosen, classes
 
 
 def stream(name, method, d, rows, source, seed):
     """Learn so many rows of a stream, then test on three tenths as many."""
-    learner = Learner(model_for(name, method, seed, prepare(name, method, source, seed)))
+    chosen, classes = prepare(name, method, source, seed)
+    learner = Learner(model_for(name, method, seed, chosen))
     parts = chunks(name, source, rows + 3 * rows // 10, seed)
     learned = 0
     while learned < rows:
         X, y = next(parts)
         room = rows - learned
-        learner.partial_fit(X[:room], y[:room])
+        learner.partial_fit(X[:room], y[:room], classes=classes)
         learned += len(y)
     model = learner.finish()
     start, right, tested = time.perf_counter(), 0, 0

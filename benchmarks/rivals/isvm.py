@@ -13,7 +13,7 @@ time: the sum of its dual variables is all that counts.  Removing rows, which no
 import numba as nb
 import numpy as np
 
-from .one_vs_one import OneVsOne, rbf, similarity
+from .base import OneVsOne, rbf, similarity
 
 REST, MARGIN, ERROR, MOVING = 0, 1, 2, 3
 DONE, FULL, STUCK = 0, 1, 2
@@ -182,16 +182,18 @@ def _move(c, gamma, X, y, box, alpha, g, n, group, members, counts, R, Q, scalar
 class ExactMachine:
     """The solution of one binary problem, exact after each row."""
 
-    def __init__(self, C, gamma):
-        self.C, self.gamma = C, gamma
-        self.n = 0
+    def __init__(self, C, gamma, columns):
+        self.C, self.gamma, self.n = C, gamma, 0
+        self.X, self.y, self.alpha = np.empty((0, columns)), np.empty(0), np.empty(0)
+        self.g, self.box, self.group = np.empty(0), np.empty(0), np.empty(0, dtype=np.int8)
+        self.members, self._R, self._Q = np.empty(8, dtype=np.int64), np.zeros((9, 9)), np.zeros((8, 0))
         self._places = {}  # row and sign -> place
         self._counts = np.zeros(2, dtype=np.int64)  # margin rows; changes of groups
         self._scalars = np.zeros(1)  # b
 
     def learn(self, X, signs):
         """Add rows, one after another."""
-        self._reserve(self.n + len(X), X.shape[1])
+        self._reserve(self.n + len(X))
         for x, sign in zip(X, signs, strict=True):
             c = self._places.setdefault((x.tobytes(), sign), self.n)
             if c < self.n:  # met before
@@ -208,12 +210,10 @@ class ExactMachine:
 
     def held(self):
         """Return all different rows and their signs."""
-        return (self.X[: self.n], self.y[: self.n]) if self.n else (np.empty((0, 0)), np.empty(0))
+        return self.X[: self.n], self.y[: self.n]
 
     def decide(self, X):
         """Return sum_j a_j y_j k(x_j, x) + b."""
-        if not self.n:
-            return np.zeros(len(X))
         used = np.flatnonzero(self.alpha[: self.n] > 0.0)
         values = rbf(X, self.X[used], self.gamma) @ (self.alpha[used] * self.y[used])
         return values + self._scalars[0]
@@ -223,12 +223,7 @@ class ExactMachine:
 
     def support_size(self):
         """Return how many rows have a dual variable above zero."""
-        return int((self.alpha[: self.n] > 0.0).sum()) if self.n else 0
-
-    @property
-    def b(self):
-        """The offset."""
-        return self._scalars[0]
+        return int((self.alpha[: self.n] > 0.0).sum())
 
     def _run(self, c):
         while True:
@@ -264,20 +259,15 @@ class ExactMachine:
         products = rbf(self.X[rows], self.X[c][None], self.gamma)[:, 0]
         return self.y[rows] * self.y[c] * products
 
-    def _reserve(self, rows, columns):
-        if not hasattr(self, "X"):
-            self.X, self.y, self.alpha = np.empty((0, columns)), np.empty(0), np.empty(0)
-            self.g, self.box = np.empty(0), np.empty(0)
-            self.group = np.empty(0, dtype=np.int8)
-            self.members = np.empty(8, dtype=np.int64)
-            self._R, self._Q = np.zeros((9, 9)), np.zeros((8, 0))
-        if rows > len(self.y):
-            extra = max(rows, 2 * len(self.y), 16) - len(self.y)
-            self.X = np.concatenate([self.X, np.zeros((extra, columns))])
-            for name in ("y", "alpha", "g", "box"):
-                setattr(self, name, np.concatenate([getattr(self, name), np.zeros(extra)]))
-            self.group = np.concatenate([self.group, np.zeros(extra, dtype=np.int8)])
-            self._Q = np.concatenate([self._Q, np.zeros((len(self._Q), extra))], axis=1)
+    def _reserve(self, rows):
+        if rows <= len(self.y):
+            return
+        extra = max(rows, 2 * len(self.y), 16) - len(self.y)
+        self.X = np.concatenate([self.X, np.zeros((extra, self.X.shape[1]))])
+        for name in ("y", "alpha", "g", "box"):
+            setattr(self, name, np.concatenate([getattr(self, name), np.zeros(extra)]))
+        self.group = np.concatenate([self.group, np.zeros(extra, dtype=np.int8)])
+        self._Q = np.concatenate([self._Q, np.zeros((len(self._Q), extra))], axis=1)
 
     def _reserve_margin(self, most):
         size = self._counts[0]
@@ -287,19 +277,11 @@ class ExactMachine:
 
 
 class ISVM(OneVsOne):
-    """Incremental SVM with the RBF kernel, exact after every row; one-vs-one.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Upper bound of the dual variables.
-    gamma : float, default=1.0
-        Width of the kernel exp(-gamma ||x - z||^2).
-    """
+    """Incremental SVM with the kernel exp(-gamma ||x - z||^2), exact after every row; C bounds the dual variables."""
 
     def __init__(self, C=1.0, gamma=1.0):
         self.C = C
         self.gamma = gamma
 
-    def _machine(self):
-        return ExactMachine(self.C, self.gamma)
+    def _machine(self, columns):
+        return ExactMachine(self.C, self.gamma, columns)

@@ -13,7 +13,7 @@ rows without weight that are far from violating.  Finishing repeats REPROCESS un
 import numba as nb
 import numpy as np
 
-from .one_vs_one import OneVsOne, rbf, similarity
+from .base import OneVsOne, rbf, similarity
 
 
 @nb.njit(cache=True)
@@ -119,16 +119,14 @@ def _finish(C, tol, slack, X, a, g, y, K, size, scalars, most):
 class OnlineMachine:
     """One binary problem."""
 
-    def __init__(self, C, gamma, tol, slack):
+    def __init__(self, C, gamma, tol, slack, columns):
         self.C, self.gamma, self.tol, self.slack = float(C), float(gamma), float(tol), float(slack)
-        self.size = 0
+        self.X, self.K, self.size = np.empty((8, columns)), np.empty((8, 8)), 0
+        self.a, self.g, self.y = np.empty(8), np.empty(8), np.empty(8)
         self._scalars = np.zeros(1)
 
     def learn(self, X, signs):
         """Process rows, one after another."""
-        if not hasattr(self, "X"):
-            self.X, self.K = np.empty((8, X.shape[1])), np.empty((8, 8))
-            self.a, self.g, self.y = np.empty(8), np.empty(8), np.empty(8)
         done = 0
         while done < len(X):
             held = (self.X, self.a, self.g, self.y, self.K)
@@ -140,24 +138,21 @@ class OnlineMachine:
 
     def finish(self):
         """Step until no pair violates; at most 100 steps a row held, plus 10,000."""
-        if self.size:
-            held = (self.X, self.a, self.g, self.y, self.K)
-            most = 100 * self.size + 10_000
-            self.size = _finish(self.C, self.tol, self.slack, *held, self.size, self._scalars, most)
+        held = (self.X, self.a, self.g, self.y, self.K)
+        most = 100 * self.size + 10_000
+        self.size = _finish(self.C, self.tol, self.slack, *held, self.size, self._scalars, most)
 
     def held(self):
         """Return the rows held and their signs."""
-        return (self.X[: self.size], self.y[: self.size]) if self.size else (np.empty((0, 0)), np.empty(0))
+        return self.X[: self.size], self.y[: self.size]
 
     def decide(self, X):
         """Return sum_s a_s k(x_s, x) + b."""
-        if not self.size:
-            return np.zeros(len(X))
         return rbf(X, self.X[: self.size], self.gamma) @ self.a[: self.size] + self._scalars[0]
 
     def support_size(self):
         """Return how many rows have weight."""
-        return int((self.a[: self.size] != 0.0).sum()) if self.size else 0
+        return int((self.a[: self.size] != 0.0).sum())
 
     def objective(self):
         """Return the dual objective, sum a_i y_i - 1/2 a'Ka, that is to be made as large as possible."""
@@ -174,19 +169,11 @@ class OnlineMachine:
 
 
 class LASVM(OneVsOne):
-    """Online SVM with the RBF kernel; one-vs-one.
+    """Online SVM with the kernel exp(-gamma ||x - z||^2) and coefficients up to C.
 
-    Parameters
-    ----------
-    C : float, default=1.0
-        Bound of the coefficients.
-    gamma : float, default=1.0
-        Width of the kernel exp(-gamma ||x - z||^2).
-    tol : float, default=1e-3
-        Violation that counts as none.
-    slack : float, default=1.0
-        How far a row without weight must be from violating to be let go.  0 is the paper's rule: it lets go of rows
-        that would violate again later, and ends up to 10 % below the optimum after one epoch; 1 comes within 1 %.
+    `tol` is the violation that counts as none. `slack` is how far a row without weight must be from violating to be
+    dropped: 0 is the paper's rule, which drops rows that would violate again later and ends up to 10 % below the
+    optimum after one epoch; 1 comes within 1 %.
     """
 
     def __init__(self, C=1.0, gamma=1.0, tol=1e-3, slack=1.0):
@@ -195,5 +182,5 @@ class LASVM(OneVsOne):
         self.tol = tol
         self.slack = slack
 
-    def _machine(self):
-        return OnlineMachine(self.C, self.gamma, self.tol, self.slack)
+    def _machine(self, columns):
+        return OnlineMachine(self.C, self.gamma, self.tol, self.slack, columns)

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from river import forest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem, RBFSampler
@@ -65,16 +66,12 @@ class RiverModel:
 
 def arf(seed):
     """Return river's adaptive random forest."""
-    from river.forest import ARFClassifier
-
-    return RiverModel(ARFClassifier(seed=seed))
+    return RiverModel(forest.ARFClassifier(seed=seed))
 
 
 def amf(seed):
     """Return river's aggregated Mondrian forest."""
-    from river.forest import AMFClassifier
-
-    return RiverModel(AMFClassifier(seed=seed))
+    return RiverModel(forest.AMFClassifier(seed=seed))
 
 
 def nystroem_fbtwsvm(gamma, n_components, seed, **settings):

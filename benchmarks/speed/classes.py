@@ -5,7 +5,7 @@ from sklearn.svm import SVC
 from benchmarks.harness.data import load
 from benchmarks.harness.job import measure_apart
 from benchmarks.harness.measure import CORES, Run, interleaved, ratio
-from benchmarks.harness.table import mebibytes, progress, table
+from benchmarks.harness.table import mebibytes, optional, progress, table
 from benchmarks.rivals.methods import largest_gap
 from fbtwsvm import FBTWSVM
 
@@ -18,7 +18,6 @@ COLUMNS = ("dataset", "method", "fit_s", "fit_ratio", "predict_s", "predict_rati
 
 
 def model(method, gamma):
-    """Return an unfitted model."""
     if method == THEIRS:
         return SVC(C=100.0, gamma=gamma)
     decision = {} if method == DEFAULT else {"decision": "distance"}
@@ -55,7 +54,6 @@ def measure(name, plan):
 
 
 def run(plan):
-    """Measure all sets."""
     record = plan.record("classes", COLUMNS)
     lines = []
     for name in plan.chosen(GAMMAS, ["coil"]):
@@ -68,8 +66,8 @@ def run(plan):
                 dataset=name, method=method, fit_s=fit.least, fit_ratio=slower.value, predict_s=predict.least,
                 predict_ratio=faster.value, accuracy=accuracy, gap=gap, peak_bytes=peak,
             )  # fmt: skip
-            shown = "-" if gap is None else f"{gap:.1e}"
-            lines.append([name, method, fit, slower, predict, faster, f"{accuracy:.2f}", shown, mebibytes(peak)])
+            cells = [f"{accuracy:.2f}", optional(gap, ".1e"), mebibytes(peak)]
+            lines.append([name, method, fit, slower, predict, faster, *cells])
     title = "Many classes: seconds, least (and largest), one thread unless it says otherwise; SVC has one thread only\n"
     title += "(wanted: fit at most 4 times SVC's seconds, predict 5 times faster)"
     header = ["data", "method", "fit: s", "fit / SVC", "predict: s", "SVC / predict", "accuracy", "gap", "peak: MiB"]

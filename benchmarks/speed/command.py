@@ -13,7 +13,6 @@ from fbtwsvm.generators import GENERATORS, make
 
 
 def generators(plan):
-    """Print the rows a second of each generator."""
     rows = plan.pick(2_000_000, 20_000)
     runs = {name: Run(lambda name=name: sum(len(y) for _, y in make(name, seed=0).blocks(rows))) for name in GENERATORS}
     lines = []
@@ -25,7 +24,6 @@ def generators(plan):
 
 
 def onnx(plan):
-    """Print the seconds of predict and of onnxruntime."""
     import onnxruntime
 
     from fbtwsvm.onnx import export_onnx
@@ -51,6 +49,5 @@ def onnx(plan):
 
 
 def run(plan):
-    """Measure both."""
     generators(plan)
     onnx(plan)

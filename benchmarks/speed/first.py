@@ -40,7 +40,6 @@ def first_model(cache):
 
 
 def seconds_of(code):
-    """Return the seconds of a process that runs a statement."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], check=True)
     return time.perf_counter() - start

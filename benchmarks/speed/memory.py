@@ -45,7 +45,6 @@ def write(folder, X, y):
 
 
 def prepare_fit(folder, rows, columns, size, n_components):
-    """Return the compiled fit of chunks."""
 
     def fit(n):
         model = FBTWSVM(feature_map="fourier", n_components=n_components, gamma=0.3, random_state=0, n_jobs=1)
@@ -56,7 +55,6 @@ def prepare_fit(folder, rows, columns, size, n_components):
 
 
 def fit(plan, record):
-    """Print seconds and peak of fit on chunks of SEA."""
     sizes, size, n_components = plan.pick((SIZES, 10_000, 300), (QUICK_SIZES, 500, 20))
     X, y = load_stream("SEA_1M", sizes[-1])
     lines = []
@@ -84,7 +82,6 @@ def learn_stream(folder, rows, columns, marks):
 
 
 def stream(plan, record):
-    """Print bytes of state and peak of a stream."""
     sizes = plan.pick(SIZES, QUICK_SIZES)
     lines = []
     for name in ("SEA_1M", "LED_1M"):
@@ -122,7 +119,6 @@ def stream_csv(path):
 
 
 def command(plan, record):
-    """Print the peak of `fbtwsvm stream` and where its time goes."""
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         for rows in (plan.pick(SIZES, QUICK_SIZES)[0], plan.pick(SIZES, QUICK_SIZES)[-1]):
@@ -132,12 +128,11 @@ def command(plan, record):
             np.savetxt(path, np.column_stack([X, y]), "%.9g", ",", header="x1,x2,x3,y", comments="")
             (found,) = run_apart(stream_csv, {"path": str(path)})
             peak, answer = found["peak_bytes"], found["answer"]
-            first = record.select(what="fbtwsvm stream")
             spent = [answer["seconds"][name] for name in ("reading", "encoding", "testing and learning")]
             record.add(what="fbtwsvm stream", rows=rows, seconds=sum(spent), peak_bytes=peak)
+            growth = peak / record.select(what="fbtwsvm stream")[0]["peak_bytes"]
             times = [f"{seconds:.2f}" for seconds in spent]
             share = (spent[0] + spent[1]) / spent[2]
-            growth = peak / (first[0]["peak_bytes"] if first else peak)
             lines.append([f"{rows:,}", f"{peak / 2**20:.1f}", f"{growth:.3f}", *times, f"{share:.3f}",
                           f"{answer['accuracy']:.4f}"])  # fmt: skip
     title = "fbtwsvm stream over a CSV of SEA rows, chunks of 100 (wanted: peak within 5 %, reading below learning)"
@@ -146,7 +141,6 @@ def command(plan, record):
 
 
 def run(plan):
-    """Measure all three."""
     record = plan.record("memory", COLUMNS)
     for part in plan.chosen(("fit", "stream", "command")):
         globals()[part](plan, record)

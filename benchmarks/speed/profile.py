@@ -51,7 +51,7 @@ class Clock:
         return timed
 
 
-def find(path):
+def owner_of(path):
     """Return the module or class that holds the last name of a dotted path, and that name."""
     *parents, name = path.split(".")
     owner = import_module(parents[0])
@@ -66,8 +66,8 @@ def places(owner, name):
     """Return every place in the package that holds this function; for a method only its class."""
     if isinstance(owner, type):
         return [(owner, name)]
-    function, package = vars(owner)[name], owner.__name__.split(".")[0]
-    modules = [module for key, module in list(sys.modules.items()) if key.split(".")[0] == package]
+    function = vars(owner)[name]
+    modules = [module for key, module in list(sys.modules.items()) if key.startswith("fbtwsvm")]
     return [(module, key) for module in modules for key, value in list(vars(module).items()) if value is function]
 
 
@@ -77,7 +77,7 @@ def clocked(functions):
     clock = Clock()
     with ExitStack() as stack:
         for path, label in functions:
-            owner, name = find(path)
+            owner, name = owner_of(path)
             held = vars(owner)[name]
             kind = type(held) if isinstance(held, (classmethod, staticmethod)) else None
             timed = clock.wrap(held.__func__ if kind else held, label)
@@ -87,9 +87,8 @@ def clocked(functions):
 
 
 def fits(plan):
-    """Yield name and fit of the main cases and of coil."""
     for name in plan.chosen(cases.CASES, cases.QUICK_CASES):
-        data = cases.CASES[name].load(quick=plan.quick)
+        data = cases.load_case(name, quick=plan.quick)
         yield name, lambda data=data: cases.model(data).fit(data.X, data.y)
     X, y, _, _ = classes.data("coil", plan.quick)
     yield "coil", lambda: classes.model(classes.DISTANCE, classes.GAMMAS["coil"]).fit(X, y)

@@ -27,7 +27,6 @@ def runs(X):
 
 
 def run(plan):
-    """Measure all models in turns."""
     X, y = load_stream("sea50k_drift", plan.pick(50_000, 1_500))
     X, classes = unit_columns(X), np.unique(y)
     record = plan.record("stream_speed", COLUMNS)

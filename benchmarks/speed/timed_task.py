@@ -3,7 +3,7 @@
 PYTHONPATH=TREE/src FBTWSVM_DATA=... python timed_task.py TASK [--quick]
 
 `before_after.py` runs it with the sources of two commits, so it uses the public interface only and imports no other
-module of this folder.
+module of this folder. A task loads its data, compiles by a small run of the same kind, and returns what is timed.
 """
 
 import argparse
@@ -21,16 +21,8 @@ STREAM = {"feature_map": "fourier", "n_components": 200, "gamma": "scale", "memo
 
 
 def load(name, *keys):
-    """Return arrays of a data set."""
     with np.load(Path(os.environ["FBTWSVM_DATA"]) / f"{name}.npz") as data:
         return [data[key] for key in keys]
-
-
-def mnist(quick):
-    """Return pixels in [0, 1] and labels."""
-    X, y = load("mnist", "X_train", "y_train")
-    rows = 12_000 if quick else len(y)
-    return X[:rows].astype(np.float32) / np.float32(255), y[:rows]
 
 
 def mnist_model(n_components=1_000):
@@ -38,74 +30,66 @@ def mnist_model(n_components=1_000):
 
 
 def fit_mnist(quick):
-    """Fit on mnist, 1,000 landmarks."""
-    X, y = mnist(quick)
+    X, y = load("mnist", "X_train", "y_train")
+    rows = 12_000 if quick else len(y)
+    X, y = X[:rows].astype(np.float32) / np.float32(255), y[:rows]
     mnist_model(200).fit(X[:1_000], y[:1_000])
     return lambda: mnist_model().fit(X, y)
 
 
 def predict_mnist(quick):
-    """Predict the test rows of mnist."""
-    X, y = mnist(quick)
-    (X_test,) = load("mnist", "X_test")
-    X_test = X_test.astype(np.float32) / np.float32(255)
-    model = mnist_model().fit(X[:5_000], y[:5_000])
+    X, y, X_test = load("mnist", "X_train", "y_train", "X_test")
+    X, X_test = (part.astype(np.float32) / np.float32(255) for part in (X[:5_000], X_test))
+    model = mnist_model().fit(X, y[:5_000])
     model.predict(X_test[:100])
     return lambda: model.predict(X_test)
 
 
 def fit_coil(quick):
-    """Fit on coil, 100 classes."""
     X, y = load("coil", "X_train", "y_train")
-    X = X.astype(np.float32)
-    few = y < 6
+    X, few = X.astype(np.float32), y < 6
     options = {"feature_map": "fourier", "n_components": 400, "gamma": 20.0, "C": 4.0, "mu": 0.1, "random_state": 0}
     FBTWSVM(**options, n_jobs=1).fit(X[few], y[few])
     return lambda: FBTWSVM(**options, n_jobs=1).fit(X, y)
 
 
 def fit_sea_chunks(quick):
-    """Fit on SEA, 200,000 rows given as chunks."""
     X, y = load("synthetic/SEA_1M", "X", "y")
-    rows = 200_000
-    X = (X[:rows] / 10.0).astype(np.float32)
-    chunks = [(X[first : first + 10_000], y[first : first + 10_000]) for first in range(0, rows, 10_000)]
+    X = (X[:200_000] / 10.0).astype(np.float32)
+    chunks = [(X[first : first + 10_000], y[first : first + 10_000]) for first in range(0, len(X), 10_000)]
     options = {"feature_map": "fourier", "n_components": 300, "gamma": 0.3, "random_state": 0, "n_jobs": 1}
     FBTWSVM(**options).fit(chunks[:2])
     return lambda: FBTWSVM(**options).fit(chunks)
 
 
 def sea(quick):
-    """Return SEA with drift, in [0, 1]."""
     X, y = load("streams/sea50k_drift", "X", "y")
     rows = 25_000 if quick else 50_000
     return (X[:rows] / 10.0).astype(np.float32), y[:rows]
 
 
-def learn_stream(model, X, y, size):
-    """Predict each block before it is learned."""
-    for first in range(0, len(y), size):
-        block = slice(first, first + size)
-        if first:
-            model.predict(X[block])
-        model.partial_fit(X[block], y[block])
-
-
 def stream_blocks(quick, **options):
-    """Learn a stream in blocks of 100 rows, half-life of 660 rows."""
+    """Test then learn blocks of 100 rows."""
     X, y = sea(quick)
-    options = options or {"half_life": 660.0}
-    learn_stream(FBTWSVM(**STREAM, **options), X[:1_500], y[:1_500], 100)
-    return lambda: learn_stream(FBTWSVM(**STREAM, **options), X, y, 100)
+
+    def learn(rows):
+        model = FBTWSVM(**STREAM, **(options or {"half_life": 660.0}))
+        for first in range(0, rows, 100):
+            block = slice(first, first + 100)
+            if first:
+                model.predict(X[block])
+            model.partial_fit(X[block], y[block])
+
+    learn(1_500)
+    return lambda: learn(len(y))
 
 
 def stream_auto(quick):
-    """Learn a stream in blocks of 100 rows with decay="auto"."""
     return stream_blocks(quick, decay="auto")
 
 
 def stream_rows(quick):
-    """Learn a stream row by row with river's interface."""
+    """Test then learn row by row, with river's interface."""
     from fbtwsvm.river import RiverFBTWSVM
 
     X, y = sea(quick)
@@ -121,15 +105,8 @@ def stream_rows(quick):
     return lambda: learn(len(y))
 
 
-TASKS = {
-    "fit_mnist": fit_mnist,
-    "fit_coil": fit_coil,
-    "fit_sea_chunks": fit_sea_chunks,
-    "predict_mnist": predict_mnist,
-    "stream_blocks": stream_blocks,
-    "stream_rows": stream_rows,
-    "stream_auto": stream_auto,
-}
+TASKS = (fit_mnist, fit_coil, fit_sea_chunks, predict_mnist, stream_blocks, stream_rows, stream_auto)
+TASKS = {task.__name__: task for task in TASKS}
 
 
 def main():
@@ -137,11 +114,10 @@ def main():
     parser.add_argument("task", choices=TASKS)
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
-    task = TASKS[options.task](options.quick)  # loads the data, and compiles by a small run of the same kind
+    task = TASKS[options.task](options.quick)
     start = time.process_time()
     task()
-    seconds = time.process_time() - start
-    print(json.dumps({"seconds": seconds, "package": fbtwsvm.__file__}))
+    print(json.dumps({"seconds": time.process_time() - start, "package": fbtwsvm.__file__}))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,6 @@ class LastLabel:
 
 
 def make(method, size, X):
-    """Return an unfitted model."""
     if method == "last label":
         return LastLabel()
     if method == "ARF":
@@ -56,7 +55,6 @@ def make(method, size, X):
 
 
 def measure(record, name, method, size, limit):
-    """Test then train, and write it down."""
     progress(f"{name}, {method}, blocks of {size}")
     X, y = load_stream(name, limit)
     X = unit_columns(X)
@@ -68,8 +66,6 @@ def measure(record, name, method, size, limit):
 
 def cell(rows):
     """Return accuracy with both kappas."""
-    if not rows:
-        return "-"
     return f"{rows[0]['accuracy']:.1f} ({rows[0]['kappa']:.0f}, {rows[0]['kappa_temporal']:.0f})"
 
 
