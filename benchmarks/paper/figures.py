@@ -5,7 +5,7 @@ import numpy as np
 from benchmarks.harness.plot import BLUE, GREY, ORANGE, grid, legend_below, log_axis, save
 from benchmarks.paper import published
 from benchmarks.paper.jobs import EVERY_ROW, OURS, PAPER
-from benchmarks.paper.tables import count, mean, values
+from benchmarks.paper.results import count, mean, values
 
 
 def accuracy(found, path):
@@ -53,8 +53,8 @@ def synthetic(results, path):
     """Draw seconds and memory against rows; `results` has the rows of our runs on files by stream."""
     figure, panels = grid(2, width=5.5, height=4.4)
     for number, (name, rows) in enumerate(results.items()):
-        printed = published.SYNTHETIC[name]
-        lines = (("train_s", 1, printed.seconds), ("peak_bytes", 2**-30, printed.gigabytes))
+        seconds, gigabytes, _ = zip(*published.SYNTHETIC[name]["printed"], strict=True)
+        lines = (("train_s", 1, seconds), ("peak_bytes", 2**-30, gigabytes))
         for panel, (key, factor, line) in zip(panels, lines, strict=True):
             panel.plot([r["rows"] for r in rows], [r[key] * factor for r in rows], "o-", color=f"C{number}", label=name)
             panel.plot(published.SIZES, line, "s--", color=f"C{number}", alpha=0.5, mfc="none")

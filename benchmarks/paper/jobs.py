@@ -95,10 +95,10 @@ def learn_prequential(model, X, y, first, *, solve_each=False):
 def make(method, name, X, y, seed, chosen, d, share):
     """Return an unfitted model: a rival, or "FBTWSVM" with the paper's settings or ours."""
     if method in settings.RIVALS:
-        return settings.RIVALS[method](chosen, len(y), seed)
+        return settings.RIVALS[method][1](chosen, len(y), seed)
     if method == OURS:
         return FBTWSVM(random_state=seed, **settings.limits(share, len(y), len(np.unique(y))), **chosen["ours"])
-    changes = {"second_look": 0, "memory": None, "forget_after": d, "warm_up": SETTINGS[name].first}
+    changes = {"second_look": 0, "memory": None, "forget_after": d, "warm_up": SETTINGS[name]["first"]}
     papers = {"statistics": "kept", "accept": "inside", **changes}
     options = {BATCH: {}, PAPER: papers, EVERY_ROW: changes}[method]
     return FBTWSVM(random_state=seed, **settings.papers_settings(name, X, **options))
@@ -124,7 +124,7 @@ def batch_holdings(model, X, y):
 
 def learn(name, method, seeds, chosen=None, d=None, share=0.1, duals=True):
     """Learn a data set for each seed, in one pass or, where the method needs it, in batch."""
-    batch, first = method in (*settings.BATCH, BATCH), SETTINGS[name].first
+    batch, first = method in (*settings.BATCH_RIVALS, BATCH), SETTINGS[name]["first"]
     for seed in range(seeds):
         X, y, X_test, y_test = shuffled(name, seed)
         n_classes = len(np.unique(y))

@@ -33,8 +33,7 @@ def paper(name):
 
 def readings_of(name):
     """Return the changes of each reading."""
-    line = SETTINGS[name]
-    ridge, box, n = line.ridge, line.box, line.features
+    ridge, box, n = (SETTINGS[name][key] for key in ("ridge", "box", "features"))
     pairs = {"wrap": OneVsOneClassifier}
     return {
         "as we read it": {},
@@ -69,7 +68,7 @@ def accept(plan, seeds):
             changes = {"statistics": statistics, "accept": rule, "second_look": 0, "memory": None}
             cells = []
             for name in names:
-                found, kept, first = [], [], SETTINGS[name].first
+                found, kept, first = [], [], SETTINGS[name]["first"]
                 for seed in range(seeds):
                     X, y, X_test, y_test = shuffled(name, seed)
                     model = FBTWSVM(random_state=seed, warm_up=first, **papers_settings(name, X, **changes))

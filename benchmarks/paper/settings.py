@@ -11,13 +11,13 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from benchmarks.harness.data import gamma_scale
-from benchmarks.paper.published import READ_AS, SETTINGS
+from benchmarks.paper.published import SETTINGS
 from benchmarks.rivals import ILVQ, ISVM, LASVM, ORF
 from benchmarks.rivals.methods import amf, arf, fourier_sgd, nystroem_svc
 from fbtwsvm import FBTWSVM
 
 ONE_PASS = ("ISVM", "LASVM", "ORF", "ILVQ", "Fourier + SGD", "ARF", "AMF")
-BATCH = ("SVC", "Nystroem + LinearSVC")
+BATCH_RIVALS = ("SVC", "Nystroem + LinearSVC")
 MOST_ROWS = 10_000
 MOST_FEATURES = 1_000  # while searching; the final model has more
 GAMMAS = (1 / 4, 1 / 2, 1, 2, 4, 8, 16)  # times "scale"
@@ -38,33 +38,24 @@ GRIDS = {
     "orf": ("ORF", {"least_rows": (10, 50), "least_gain": (0.02, 0.1)}),
     "ilvq": ("ILVQ", {"most_errors": (1, 3, 10), "rate": (0.002, 0.02, 0.1, 0.5)}),
 }
-# method: how it is made from what was chosen for its groups, the number of rows and a seed
+# method: the groups of settings that it needs, and how it is made from them, the number of rows and a seed
 RIVALS = {
-    "ISVM": lambda chosen, n, seed: ISVM(**chosen["svc"]),
-    "LASVM": lambda chosen, n, seed: LASVM(**chosen["svc"]),
-    "ORF": lambda chosen, n, seed: ORF(random_state=seed, **chosen["orf"]),
-    "ILVQ": lambda chosen, n, seed: ILVQ(random_state=seed, **chosen["ilvq"]),
-    "Fourier + SGD": lambda chosen, n, seed: fourier_sgd(
-        chosen["svc"]["gamma"], features_for(n), seed, **chosen["sgd"]
+    "ISVM": (("svc",), lambda chosen, n, seed: ISVM(**chosen["svc"])),
+    "LASVM": (("svc",), lambda chosen, n, seed: LASVM(**chosen["svc"])),
+    "ORF": (("orf",), lambda chosen, n, seed: ORF(random_state=seed, **chosen["orf"])),
+    "ILVQ": (("ilvq",), lambda chosen, n, seed: ILVQ(random_state=seed, **chosen["ilvq"])),
+    "Fourier + SGD": (("svc", "sgd"), lambda chosen, n, seed: on_features(fourier_sgd, chosen, "sgd", n, seed)),
+    "ARF": ((), lambda chosen, n, seed: arf(seed)),
+    "AMF": ((), lambda chosen, n, seed: amf(seed)),
+    "SVC": (("svc",), lambda chosen, n, seed: SVC(cache_size=1000, **chosen["svc"])),
+    "Nystroem + LinearSVC": (
+        ("svc", "linear"), lambda chosen, n, seed: on_features(nystroem_svc, chosen, "linear", n, seed)
     ),
-    "ARF": lambda chosen, n, seed: arf(seed),
-    "AMF": lambda chosen, n, seed: amf(seed),
-    "SVC": lambda chosen, n, seed: SVC(cache_size=1000, **chosen["svc"]),
-    "Nystroem + LinearSVC": lambda chosen, n, seed: nystroem_svc(
-        chosen["svc"]["gamma"], features_for(n), seed, **chosen["linear"]
-    ),
-}
-# method: the groups of settings that it needs
-NEEDS = {
-    "FBTWSVM, ours": ("ours",),
-    "ISVM": ("svc",),
-    "LASVM": ("svc",),
-    "ORF": ("orf",),
-    "ILVQ": ("ilvq",),
-    "Fourier + SGD": ("svc", "sgd"),
-    "SVC": ("svc",),
-    "Nystroem + LinearSVC": ("svc", "linear"),
-}
+}  # fmt: skip
+
+
+def on_features(make, chosen, group, n_rows, seed):
+    return make(chosen["svc"]["gamma"], features_for(n_rows), seed, **chosen[group])
 
 
 def features_for(n_rows):
@@ -77,13 +68,14 @@ def papers_settings(name, X, **changes):
 
     The paper's features are not normalised, ours are: its ridge is divided by their mean square norm.
     """
-    setting = SETTINGS[name]._replace(**READ_AS.get(name, {}))
-    shared = {"C": setting.box, "mu": 0.1, "decision": "distance"}
-    if setting.features is None:
+    setting = SETTINGS[name]
+    shared = {"C": setting["box"], "mu": 0.1, "decision": "distance"}
+    if "features" not in setting:
         norm = float(np.einsum("ij,ij->", X, X, dtype=np.float64)) / len(X)
-        return {**shared, "kernel": "linear", "reg": setting.ridge / norm, **changes}
-    map_ = {"feature_map": "fourier", "n_components": setting.features, "gamma": setting.gamma}
-    return {**shared, **map_, "reg": setting.ridge / setting.features, **changes}
+        return {**shared, "kernel": "linear", "reg": setting["ridge"] / norm, **changes}
+    count, gamma = setting["features"], setting.get("read_gamma", setting["gamma"])
+    shape = {"feature_map": "fourier", "n_components": count, "gamma": gamma, "reg": setting["ridge"] / count}
+    return {**shared, **shape, **changes}
 
 
 def limits(share, n_rows, n_classes):
@@ -158,7 +150,7 @@ def choose(group, X, y, *, chosen=None, quick=False):
         if "gamma" in candidate:
             candidate["gamma"] *= gamma_scale(X)
         options = {**(chosen or {}), group: candidate}
-        found = score(lambda o=options: RIVALS[method](o, len(y), 0), X, y, one_pass=method in ONE_PASS)
+        found = score(lambda o=options: RIVALS[method][1](o, len(y), 0), X, y, one_pass=method in ONE_PASS)
         if found > top:
             best, top = candidate, found
     return best

@@ -17,7 +17,7 @@ from benchmarks.harness.table import table
 from benchmarks.paper import figures, moa, published
 from benchmarks.paper.jobs import COLUMNS, OURS, Job, Learner, do, holdings
 from benchmarks.paper.settings import RIVALS, choose
-from benchmarks.paper.tables import mean, mean_sd, plain, values
+from benchmarks.paper.results import mean, mean_sd, values
 from fbtwsvm import FBTWSVM
 from fbtwsvm.generators import make
 
@@ -57,11 +57,12 @@ def chunks(stream, source, n, seed):
 def model_for(stream, method, seed, chosen):
     """Return an unfitted model; ours has the paper's kernel, gamma and number of features, otherwise our defaults."""
     if method != OURS:
-        return RIVALS[method]({"svc": chosen}, 0, seed)
+        return RIVALS[method][1]({"svc": chosen}, 0, seed)
     setting = published.SYNTHETIC[stream]
-    if setting.features is None:
+    if "features" not in setting:
         return FBTWSVM(kernel="linear", random_state=seed)
-    return FBTWSVM(feature_map="nystroem", gamma=setting.gamma, n_components=setting.features, random_state=seed)
+    shape = {"feature_map": "nystroem", "gamma": setting["gamma"], "n_components": setting["features"]}
+    return FBTWSVM(**shape, random_state=seed)
 
 
 def prepare(name, method, source, seed):
@@ -101,14 +102,9 @@ def stream(name, method, d, rows, source, seed):
 
 
 def printed(name, method, size):
-    """Return the paper's seconds, GB and accuracy, or None."""
-    place = published.SIZES.index(size) if size in published.SIZES else None
-    if place is None:
-        return None
-    if method == OURS:
-        line = published.SYNTHETIC[name]
-        return line.seconds[place], line.gigabytes[place], line.accuracy[place]
-    return published.SYNTHETIC_RIVALS.get((method, name), (None, None, None))[place]
+    """Return the paper's seconds, GB and accuracy; an empty list where it has none."""
+    lines = published.SYNTHETIC[name]["printed"] if method == OURS else published.SYNTHETIC_RIVALS[method].get(name, [])
+    return dict(zip(published.SIZES, lines, strict=False)).get(size, [])
 
 
 def jobs_of(plan):
@@ -132,7 +128,7 @@ def run(plan):
         paper = printed(job.dataset, job.method, size)
         if values(results):
             seconds, memory = mean(results, "train_s"), mean(results, "peak_bytes") / 2**30
-            cells = [plain(seconds), plain(memory), mean_sd(results), f"{paper[0] / seconds:.0f}" if paper else ""]
+            cells = [f"{seconds:.2f}", f"{memory:.2f}", mean_sd(results), f"{paper[0] / seconds:.0f}" if paper else ""]
             if job.method == OURS and job.setting != "generator":
                 drawn.setdefault(job.dataset, []).extend(results)
         shown = [f"{value:,.6g}" for value in paper] if paper else ["-", "-", "-"]

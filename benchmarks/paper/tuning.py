@@ -26,12 +26,12 @@ def search(name, method, d, dimensions, grid, most=None):
     X, y, _, _ = load(name)
     rows = np.flatnonzero(np.isin(y, nearest_classes(X, y)))[:most]
     X, y = X[rows], y[rows]
-    setting = published.SETTINGS[name]
-    features = FourierFeatures(gamma=setting.gamma, n_components=setting.features, random_state=0).fit(X)
+    count, gamma = published.SETTINGS[name]["features"], published.SETTINGS[name]["gamma"]
+    features = FourierFeatures(gamma=gamma, n_components=count, random_state=0).fit(X)
     shared = {"feature_map": FrozenEstimator(features), "mu": 0.1, "decision": "distance", "random_state": 0}
     for number, point in enumerate(itertools.product(grid, repeat=dimensions)):
         C, reg = (point[0], point[1]) if dimensions == 2 else (point[:2], point[2:])
-        reg = np.divide(reg, setting.features).tolist()
+        reg = np.divide(reg, count).tolist()
         right = 0
         for train, test in StratifiedKFold(3).split(X, y):
             model = FBTWSVM(C=C, reg=reg, **shared).fit(X[train], y[train])

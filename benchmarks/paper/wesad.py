@@ -19,7 +19,7 @@ from benchmarks.harness.measure import peak_memory
 from benchmarks.harness.table import table
 from benchmarks.paper import published
 from benchmarks.paper.jobs import COLUMNS, Job, Learner, do
-from benchmarks.paper.tables import mean, mean_sd, plain, values
+from benchmarks.paper.results import mean, mean_sd, values
 from fbtwsvm import FBTWSVM
 
 CHANNELS = ("ACC", "ECG", "EMG", "EDA", "Temp", "Resp")  # the first has three columns, the others one
@@ -151,8 +151,8 @@ def run(plan):
             results = do(record, Job(leave_one_out, name, "FBTWSVM", setting, options=options, limited=False), None)
             cells = ["-", "-", mean_sd(results), "-", "-"]
             if values(results):
-                cells[:2] = [len(values(results)), plain(mean(results, "rows"), 0)]
-                cells[3:] = [plain(mean(results, "train_s"), 1), plain(mean(results, "peak_bytes") / 2**30)]
+                cells[:2] = [len(values(results)), f"{mean(results, 'rows'):,.0f}"]
+                cells[3:] = [f"{mean(results, 'train_s'):.1f}", f"{mean(results, 'peak_bytes') / 2**30:.2f}"]
             printed = [f"{value:,}" for value in published.WESAD] if name == "WESAD" else ["-", "-", "-"]
             lines.append([name, setting, *cells, *printed])
     header = ["data", "settings", "subjects", "training rows", "accuracy %: mean +- sd over subjects", "training: s",

@@ -1,4 +1,4 @@
-"""Millions of rows of SEA, with decay and with cycles of learning and unlearning, and how exact sums and planes still are."""
+"""Millions of rows of SEA, with decay and with cycles of learning and unlearning: how exact the model still is."""
 
 import time
 
