@@ -12,7 +12,7 @@ PARTS = {
     "classes": ("speed.classes", "fit and predict with many classes, beside SVC"),
     "growth": ("speed.growth", "seconds and memory against rows, features, classes and chunk size"),
     "memory": ("speed.memory", "flat memory of fit on chunks, of a stream and of the command"),
-    "predict": ("speed.predict", "rows a second of predict, beside LinearSVC"),
+    "predict": ("speed.floor:predict", "rows a second of predict, beside LinearSVC"),
     "first": ("speed.first", "seconds of the first model of a process, and of imports"),
     "profile": ("speed.profile", "where the seconds of fit go"),
     "stream_speed": ("speed.stream_speed", "rows a second of a stream, beside river's forest and SGD"),

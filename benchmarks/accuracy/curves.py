@@ -5,25 +5,26 @@ chosen once per data set and method, on training rows alone. Seconds are those o
 """
 
 import json
+import warnings
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness.data import load, load_stream
 from benchmarks.harness.measure import measured, threads, too_large
 from benchmarks.harness.plot import COLOURS, grid, legend_below, log_axis, save
 from benchmarks.harness.table import number, optional, progress, table
-from benchmarks.rivals.methods import METHODS, OURS, fit_noting, largest_gap
+from benchmarks.rivals.methods import METHODS, OURS, largest_gap
 from fbtwsvm import FBTWSVM
 
 SETS = ("letter", "usps", "isolet", "mnist", "covtype")
 FEATURES = (50, 100, 200, 400, 800, 1_600, 3_200)
 COVTYPE_TEST = 100_000
 CHOICE_ROWS, CHOICE_FEATURES = 5_000, 400
-COLUMNS = ("dataset", "method", "n_components", "seed", "status", "seconds", "accuracy", "peak_bytes", "gap",
-           "unconverged", "settings")  # fmt: skip
+COLUMNS = ("dataset", "method", "n_components", "seed", "status", "seconds", "accuracy", "peak_bytes", "gap")
 CHOICE_COLUMNS = ("dataset", "method", "gamma", "settings", "validation_accuracy")
 
 
@@ -46,19 +47,19 @@ def choose(X, y, method, gamma, n_features):
     order = np.random.default_rng(0).permutation(len(y))
     half = min(CHOICE_ROWS, len(order) // 2)
     train, validation = order[:half], order[half : 2 * half]
+    make, options, _ = METHODS[method]
     scores = []
-    for settings in METHODS[method].choices:
-        model = METHODS[method].make(gamma, min(n_features, half), 0, **settings)
-        fit_noting(model, X[train], y[train])
+    for settings in options:
+        model = make(gamma, min(n_features, half), 0, **settings).fit(X[train], y[train])
         scores.append(100 * model.score(X[validation], y[validation]))
     best = int(np.argmax(scores))
-    return scores[best], METHODS[method].choices[best]
+    return scores[best], options[best]
 
 
 def at_edge(method, settings):
     """Return the names of the settings at an end of their grid: a wider grid might have done better."""
-    ends = {name: [choice[name] for choice in METHODS[method].choices] for name in settings}
-    return [name for name, values in ends.items() if settings[name] in (min(values), max(values))]
+    values = {name: {choice[name] for choice in METHODS[method][1]} for name in settings}
+    return [name for name, own in values.items() if len(own) > 1 and settings[name] in (min(own), max(own))]
 
 
 def choices_of(name, X, y, plan, record):
@@ -80,15 +81,12 @@ def choices_of(name, X, y, plan, record):
 def do(parts, record, key, gamma, settings):
     """Fit and test once and write it down; what does not fit in memory is written down as such."""
     X, y, X_test, y_test = parts
-    method, count = METHODS[key["method"]], key["n_components"]
-    if too_large(len(y) * count * method.bytes_per_value):
-        return record.add(**key, status="no memory", settings=settings)
-    model = method.make(gamma, count, key["seed"], **settings)
-    found = measured(lambda: fit_noting(model, X, y))
-    model, unconverged = found.result
-    return record.add(**key, status="ok", seconds=found.seconds, accuracy=100 * model.score(X_test, y_test),
-                      peak_bytes=found.peak, gap=largest_gap(model), unconverged=int(unconverged),
-                      settings=settings)  # fmt: skip
+    (make, _, bytes_per_value), count = METHODS[key["method"]], key["n_components"]
+    if too_large(len(y) * count * bytes_per_value):
+        return record.add(**key, status="no memory")
+    found = measured(lambda: make(gamma, count, key["seed"], **settings).fit(X, y))
+    accuracy, gap = 100 * found.result.score(X_test, y_test), largest_gap(found.result)
+    return record.add(**key, status="ok", seconds=found.seconds, accuracy=accuracy, peak_bytes=found.peak, gap=gap)
 
 
 def fit_all(name, parts, plan, record, gamma, chosen, limit):
@@ -242,11 +240,12 @@ def run(plan):
     record = plan.record("curves", COLUMNS)
     choices = plan.record("curves_settings", CHOICE_COLUMNS)
     sets, limit = plan.chosen(SETS, ["letter"]), plan.limit or plan.pick(60.0, 2.0)
+    warnings.simplefilter("ignore", ConvergenceWarning)
     with threads(1):
         for name in sets:
             parts = data(name, plan.quick)
             gamma, chosen = choices_of(name, *parts[:2], plan, choices)
             for method, settings in chosen.items():  # compiles
-                fit_noting(METHODS[method].make(gamma, 50, 0, **settings), parts[0], parts[1])
+                METHODS[method][0](gamma, 50, 0, **settings).fit(parts[0], parts[1])
             fit_all(name, parts, plan, record, gamma, chosen, limit)
     report(plan, record, choices, sets, plan.seeds or plan.pick(5, 1), limit)

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.harness.data import gamma_scale, load
-from benchmarks.harness.measure import Run, Times, interleaved, measured, ratio, threads
+from benchmarks.harness.measure import Times, interleaved, measured, ratio, threads
 from benchmarks.harness.table import mebibytes, progress, table
 from benchmarks.rivals.methods import largest_gap
 from fbtwsvm import FBTWSVM, FBTWSVMCV
@@ -16,7 +16,6 @@ GAMMAS = (0.5, 1.0, 2.0, 4.0, 8.0)  # times "scale"
 C = (0.25, 1.0, 4.0, 16.0, 64.0)
 REG = (0.001, 0.003, 0.01, 0.03, 0.1)
 FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
-COLUMNS = ("method", "seconds", "ratio", "cv_score", "accuracy", "settings", "gap", "peak_bytes")
 
 
 def runs_of(X, y, quick):
@@ -33,10 +32,10 @@ def runs_of(X, y, quick):
         return measured(lambda: FBTWSVMCV(model, **grid, **options, cv=FOLDS).fit(X, y))
 
     runs = {
-        "one fit": Run(lambda: clone(middle).fit(X, y)),
-        "fold": Run(lambda: clone(middle).fit(X[train], y[train]).score(X[test], y[test])),
-        "FBTWSVMCV": Run(lambda: search(False)),
-        "FBTWSVMCV, early_stop": Run(lambda: search(True)),
+        "one fit": lambda: clone(middle).fit(X, y),
+        "fold": lambda: clone(middle).fit(X[train], y[train]).score(X[test], y[test]),
+        "FBTWSVMCV": lambda: search(False),
+        "FBTWSVMCV, early_stop": lambda: search(True),
     }
     return runs, 3 * math.prod(map(len, grid.values()))
 
@@ -44,7 +43,7 @@ def runs_of(X, y, quick):
 def run(plan):
     X, y, X_test, y_test = load("letter", scaled=True)
     X, y = X[: plan.pick(None, 600)], y[: plan.pick(None, 600)]
-    record, lines = plan.record("tuning", COLUMNS), []
+    lines = []
     with threads(1):
         progress("letter: compiling")
         interleaved(1, runs_of(X[:500], y[:500], True)[0])
@@ -58,8 +57,6 @@ def run(plan):
         own.seconds = [seconds - refit for seconds in own.seconds]
         best, cost = model.best_estimator_, ratio(own, one)
         accuracy, settings = 100 * best.score(X_test, y_test), json.dumps(model.best_params_, default=float)
-        record.add(method=method, seconds=own.least, ratio=cost.value, cv_score=model.best_score_, accuracy=accuracy,
-                   settings=settings, gap=largest_gap(best), peak_bytes=peak)  # fmt: skip
         cells = [f"{100 * model.best_score_:.2f}", f"{accuracy:.2f}", f"{largest_gap(best):.1e}", mebibytes(peak)]
         lines.append([method, own, cost, *cells, settings])
     guess = Times([fits * seconds for seconds in fold.seconds])

@@ -8,7 +8,6 @@ import ctypes
 import gc
 import os
 import time
-from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,14 +32,6 @@ def threads(count):
             yield
     finally:
         numba.set_num_threads(before)
-
-
-@dataclass(frozen=True)
-class Run:
-    """A function to be timed with a number of threads."""
-
-    function: Callable[[], Any]
-    threads: int = 1
 
 
 @dataclass
@@ -68,16 +59,16 @@ class Ratio:
         return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
-def interleaved(repeats, runs):
-    """Time the named runs in turns; returns their times by name."""
-    found = {name: Times() for name in runs}
+def interleaved(repeats, functions, counts=None):
+    """Time the named functions in turns, with one thread or those of `counts`; returns their times by name."""
+    found = {name: Times() for name in functions}
     for _ in range(repeats):
-        for name, run in runs.items():
+        for name, function in functions.items():
             found[name].result = None  # the result of the last round must not occupy memory now
             gc.collect()
-            with threads(run.threads):
+            with threads(counts[name] if counts else 1):
                 start = time.perf_counter()
-                found[name].result = run.function()
+                found[name].result = function()
                 found[name].seconds.append(time.perf_counter() - start)
     return found
 

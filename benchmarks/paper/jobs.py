@@ -30,7 +30,7 @@ class Job:
     function: Any
     dataset: str
     method: str
-    setting: str = ""
+    setting: str | None = None
     d: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
     limited: bool = True  # whether the time limit counts
@@ -45,7 +45,7 @@ def do(record, job, limit):
     rows = record.select(**job.key())
     if rows and rows[-1]["status"] in ("ok", "over time"):
         return rows
-    progress(f"{job.dataset} {job.method} {job.setting} {'' if job.d is None else f'd = {job.d}'}")
+    progress(", ".join(f"{value}" for value in (job.dataset, job.method, job.setting, job.d) if value is not None))
     arguments = {"name": job.dataset, "method": job.method, "d": job.d, **job.options}
     return record.add_all(
         [{**job.key(), **result} for result in run_apart(job.function, arguments, limit if job.limited else None)]

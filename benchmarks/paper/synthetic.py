@@ -16,8 +16,8 @@ from benchmarks.harness.measure import peak_memory
 from benchmarks.harness.table import table
 from benchmarks.paper import figures, moa, published
 from benchmarks.paper.jobs import COLUMNS, OURS, Job, Learner, do, holdings
-from benchmarks.paper.settings import RIVALS, choose
 from benchmarks.paper.results import mean, mean_sd, values
+from benchmarks.paper.settings import RIVALS, choose
 from fbtwsvm import FBTWSVM
 from fbtwsvm.generators import make
 

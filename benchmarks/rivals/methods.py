@@ -1,15 +1,10 @@
 """Rivals from PyPI: linear classifiers on explicit features, and river's forests behind scikit-learn's interface."""
 
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 from river import forest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
@@ -17,7 +12,6 @@ from sklearn.svm import LinearSVC
 from fbtwsvm import FBTWSVM
 
 OURS, LINEAR = "FBTWSVM", "Nystroem + LinearSVC"
-ONE_PASS, CONVERGED = "Fourier + SGD, one pass", "Fourier + SGD, converged"
 
 
 class Mapped(ClassifierMixin, BaseEstimator):
@@ -92,37 +86,17 @@ def fourier_sgd(gamma, n_components, seed, **settings):
     return Mapped(features, SGDClassifier(random_state=seed, **settings))
 
 
-def one_pass_sgd(gamma, n_components, seed, **settings):
-    """Return the same with a single pass over the rows."""
-    return fourier_sgd(gamma, n_components, seed, max_iter=1, tol=None, **settings)
-
-
-@dataclass(frozen=True)
-class Method:
-    """How a method is made, the settings to choose from, and its bytes per mapped value in `fit`."""
-
-    make: Callable[..., Any]
-    choices: list[dict[str, float]]
-    bytes_per_value: int
-
-
 ALPHAS = [{"alpha": 10.0**power} for power in range(-7, -1)]
+ONE_PASS_ALPHAS = [{**alpha, "max_iter": 1, "tol": None} for alpha in ALPHAS]
 PRICES = [{"C": C, "reg": reg} for C, reg in product((0.25, 1.0, 4.0, 16.0), (0.001, 0.01, 0.1))]
+# method: how it is made, the settings to choose from, and its bytes per mapped value in `fit`
 # LinearSVC copies the mapped rows (4 bytes a value) in float64 (8) and again for liblinear, with an index each (16).
 METHODS = {
-    OURS: Method(nystroem_fbtwsvm, PRICES, 8),
-    LINEAR: Method(nystroem_svc, [{"C": 10.0**power} for power in range(-2, 4)], 28),
-    ONE_PASS: Method(one_pass_sgd, ALPHAS, 8),
-    CONVERGED: Method(fourier_sgd, ALPHAS, 8),
+    OURS: (nystroem_fbtwsvm, PRICES, 8),
+    LINEAR: (nystroem_svc, [{"C": 10.0**power} for power in range(-2, 4)], 28),
+    "Fourier + SGD, one pass": (fourier_sgd, ONE_PASS_ALPHAS, 8),
+    "Fourier + SGD, converged": (fourier_sgd, ALPHAS, 8),
 }
-
-
-def fit_noting(model, X, y):
-    """Fit; return the model and whether it warned that it has not converged (the warning is not shown)."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(X, y)
-    return model, any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
 
 
 def largest_gap(model):

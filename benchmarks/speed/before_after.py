@@ -16,7 +16,6 @@ from benchmarks.harness.table import progress, table
 from benchmarks.speed import timed_task
 
 HERE = Path(__file__).resolve().parents[2]
-COLUMNS = ("task", "base", "before", "after", "ratio")
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
@@ -59,14 +58,12 @@ def compare(trees, task, repeats, quick):
 
 def run(plan):
     repeats = plan.repeats or (3 if plan.quick else 9)
-    record = plan.record("before_after", COLUMNS)
     lines = []
     with checked_out(plan.base) as base:
         trees = {"before": base.resolve(), "after": HERE}
         for task in plan.chosen(timed_task.TASKS):
             seconds = compare(trees, task, repeats, plan.quick)
             before, after = median(seconds["before"]), median(seconds["after"])
-            record.add(task=task, base=plan.base, before=before, after=after, ratio=after / before)
             spread = [f"{min(values):.2f} to {max(values):.2f}" for values in seconds.values()]
             lines.append([task, f"{before:.3f}", spread[0], f"{after:.3f}", spread[1], f"{after / before:.3f}"])
     print(f"\nCPU seconds, one thread, median of {repeats} runs; before: {plan.base}\n")

@@ -4,7 +4,7 @@ from sklearn.svm import SVC
 
 from benchmarks.harness.data import load
 from benchmarks.harness.job import measure_apart
-from benchmarks.harness.measure import CORES, Run, interleaved, ratio
+from benchmarks.harness.measure import CORES, interleaved, ratio
 from benchmarks.harness.table import mebibytes, optional, progress, table
 from benchmarks.rivals.methods import largest_gap
 from fbtwsvm import FBTWSVM
@@ -14,7 +14,6 @@ THEIRS = "SVC"
 DISTANCE, DEFAULT, ALL_CORES = "FBTWSVM, distance", "FBTWSVM, default decision", "FBTWSVM, distance, all cores"
 THREADS = {THEIRS: 1, DISTANCE: 1, DEFAULT: 1, ALL_CORES: CORES}
 OPTIONS = {"feature_map": "fourier", "n_components": 400, "C": 4.0, "reg": 0.01, "mu": 0.1, "random_state": 0}
-COLUMNS = ("dataset", "method", "fit_s", "fit_ratio", "predict_s", "predict_ratio", "accuracy", "gap", "peak_bytes")
 
 
 def model(method, gamma):
@@ -41,33 +40,29 @@ def prepare_fit(name, method, quick):
 
 
 def measure(name, plan):
-    """Yield method, times of fit, times of predict and test accuracy; methods run in turns."""
+    """Yield method, times of fit and predict beside SVC's, and test accuracy; methods run in turns."""
     X, y, X_test, y_test = data(name, plan.quick)
     for method in THREADS:
         model(method, GAMMAS[name]).fit(X, y).predict(X_test)  # compiles
     repeats = plan.repeats or plan.pick(5, 1)
-    fits = interleaved(repeats, {m: Run(lambda m=m: model(m, GAMMAS[name]).fit(X, y), n) for m, n in THREADS.items()})
-    predicts = interleaved(repeats, {m: Run(lambda m=m: fits[m].result.predict(X_test), n) for m, n in THREADS.items()})
+    fits = interleaved(repeats, {m: lambda m=m: model(m, GAMMAS[name]).fit(X, y) for m in THREADS}, THREADS)
+    predicts = interleaved(repeats, {m: lambda m=m: fits[m].result.predict(X_test) for m in THREADS}, THREADS)
     for method in THREADS:
         accuracy = 100 * float((predicts[method].result == y_test).mean())
         yield method, fits[method], fits[THEIRS], predicts[method], predicts[THEIRS], accuracy
 
 
 def run(plan):
-    record = plan.record("classes", COLUMNS)
     lines = []
     for name in plan.chosen(GAMMAS, ["coil"]):
         progress(name)
         for method, fit, svc_fit, predict, svc_predict, accuracy in measure(name, plan):
-            slower, faster, gap, peak = ratio(fit, svc_fit), ratio(svc_predict, predict), largest_gap(fit.result), None
+            peak = None
             if method != ALL_CORES:
                 peak = measure_apart(prepare_fit, name=name, method=method, quick=plan.quick).peak
-            record.add(
-                dataset=name, method=method, fit_s=fit.least, fit_ratio=slower.value, predict_s=predict.least,
-                predict_ratio=faster.value, accuracy=accuracy, gap=gap, peak_bytes=peak,
-            )  # fmt: skip
-            cells = [f"{accuracy:.2f}", optional(gap, ".1e"), mebibytes(peak)]
-            lines.append([name, method, fit, slower, predict, faster, *cells])
+            times = [fit, ratio(fit, svc_fit), predict, ratio(svc_predict, predict)]
+            cells = [f"{accuracy:.2f}", optional(largest_gap(fit.result), ".1e"), mebibytes(peak)]
+            lines.append([name, method, *times, *cells])
     title = "Many classes: seconds, least (and largest), one thread unless it says otherwise; SVC has one thread only\n"
     title += "(wanted: fit at most 4 times SVC's seconds, predict 5 times faster)"
     header = ["data", "method", "fit: s", "fit / SVC", "predict: s", "SVC / predict", "accuracy", "gap", "peak: MiB"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness.data import load
-from benchmarks.harness.measure import Run, interleaved
+from benchmarks.harness.measure import CORES, interleaved
 from benchmarks.harness.table import progress, table
 from fbtwsvm import FBTWSVM
 from fbtwsvm.generators import GENERATORS, make
@@ -14,7 +14,7 @@ from fbtwsvm.generators import GENERATORS, make
 
 def generators(plan):
     rows = plan.pick(2_000_000, 20_000)
-    runs = {name: Run(lambda name=name: sum(len(y) for _, y in make(name, seed=0).blocks(rows))) for name in GENERATORS}
+    runs = {name: lambda name=name: sum(len(y) for _, y in make(name, seed=0).blocks(rows)) for name in GENERATORS}
     lines = []
     for name, times in interleaved(3, runs).items():
         speeds = rows / np.array(times.seconds) / 1e6
@@ -37,9 +37,9 @@ def onnx(plan):
         with tempfile.TemporaryDirectory() as folder:
             export_onnx(model, Path(folder) / "model.onnx")
             session = onnxruntime.InferenceSession(Path(folder) / "model.onnx", providers=["CPUExecutionProvider"])
-        runs = {"predict": Run(lambda m=model, X=X_test: m.predict(X), 2)}
-        runs["onnx"] = Run(lambda s=session, X=X_test: s.run(["label"], {"X": X})[0], 2)
-        times = interleaved(plan.repeats or 5, runs)
+        runs = {"predict": lambda m=model, X=X_test: m.predict(X)}
+        runs["onnx"] = lambda s=session, X=X_test: s.run(["label"], {"X": X})[0]
+        times = interleaved(plan.repeats or 5, runs, dict.fromkeys(runs, CORES))
         ours, theirs = times["predict"], times["onnx"]
         differ = int((ours.result != theirs.result).sum())
         seconds = [f"{ours.least:.3f}", f"{theirs.least:.3f}", f"{theirs.least / ours.least:.2f}"]

@@ -17,7 +17,6 @@ from benchmarks.harness.table import mebibytes, progress, table
 
 BARE = "pass"
 IMPORTS = ("import fbtwsvm", "from fbtwsvm import FBTWSVM", "import sklearn.base")
-COLUMNS = ("what", "repeat", "seconds", "peak_bytes", "gap")
 FIRST_MODEL = """
 import json, sys, time
 X, y = json.load(sys.stdin)
@@ -47,7 +46,6 @@ def seconds_of(code):
 
 def run(plan):
     """Measure the first model cold and warm, in turns, and imports less the start of Python in the same round."""
-    record = plan.record("first", COLUMNS)
     times = {name: Times() for name in ("cold", "warm", *IMPORTS)}
     for repeat in range(plan.repeats or plan.pick(3, 1)):
         progress(f"first model, round {repeat + 1}")
@@ -55,11 +53,10 @@ def run(plan):
             for start in ("cold", "warm"):
                 found = first_model(cache)
                 times[start].seconds.append(found["seconds"])
-                times[start].result = record.add(what=start, repeat=repeat, **found)
+                times[start].result = found
         bare = seconds_of(BARE)
         for code in IMPORTS:
             times[code].seconds.append(max(seconds_of(code) - bare, 0.0))
-            record.add(what=code, repeat=repeat, seconds=times[code].seconds[-1])
     lines = []
     for start in ("cold", "warm"):
         row = times[start].result

@@ -21,7 +21,6 @@ from benchmarks.harness.table import mebibytes, number, progress, table
 from fbtwsvm import FBTWSVM
 from fbtwsvm.generators import make
 
-COLUMNS = ("what", "rows", "seconds", "peak_bytes", "state_bytes")
 SIZES, QUICK_SIZES = (100_000, 300_000, 1_000_000), (2_000, 3_000, 4_000)
 
 
@@ -54,7 +53,7 @@ def prepare_fit(folder, rows, columns, size, n_components):
     return lambda: fit(rows)
 
 
-def fit(plan, record):
+def fit(plan):
     sizes, size, n_components = plan.pick((SIZES, 10_000, 300), (QUICK_SIZES, 500, 20))
     X, y = load_stream("SEA_1M", sizes[-1])
     lines = []
@@ -64,7 +63,6 @@ def fit(plan, record):
             progress(f"fit of chunks: {rows:,} rows")
             shape = {"rows": rows, "columns": X.shape[1], "size": size, "n_components": n_components}
             found = measure_apart(prepare_fit, folder=folder, **shape)
-            record.add(what="fit of chunks", rows=rows, seconds=found.seconds, peak_bytes=found.peak)
             lines.append([f"{rows:,}", number(found.seconds), mebibytes(found.peak)])
     title = f"fit of chunks of {size:,} rows, one thread, each size in a process of its own (wanted: constant peak)"
     table(["rows", "seconds", "peak: MiB"], lines, title)
@@ -78,10 +76,10 @@ def learn_stream(folder, rows, columns, marks):
         model.partial_fit(X, y)
         learned += len(y)
         if learned in marks:
-            yield {"rows": learned, "state_bytes": inspect(model).bytes, "peak_bytes": peak_memory()}
+            yield {"state_bytes": inspect(model).bytes, "peak_bytes": peak_memory()}
 
 
-def stream(plan, record):
+def stream(plan):
     sizes = plan.pick(SIZES, QUICK_SIZES)
     lines = []
     for name in ("SEA_1M", "LED_1M"):
@@ -91,8 +89,6 @@ def stream(plan, record):
             write(folder, X, y)
             shape = {"folder": folder, "rows": sizes[-1], "columns": X.shape[1], "marks": sizes}
             found = run_apart(learn_stream, shape)
-        for row in found:
-            record.add(what=name, rows=row["rows"], peak_bytes=row["peak_bytes"], state_bytes=row["state_bytes"])
         states, peaks = [row["state_bytes"] for row in found], [row["peak_bytes"] for row in found]
         cells = [*(f"{size / 2**20:.3f}" for size in states), f"{100 * (max(states) / min(states) - 1):.2f} %"]
         growth = f"{100 * (peaks[-1] / peaks[0] - 1):.1f} %"
@@ -118,8 +114,8 @@ def stream_csv(path):
     yield {"peak_bytes": peak_memory(), "answer": json.loads(output.getvalue())}
 
 
-def command(plan, record):
-    lines = []
+def command(plan):
+    lines, least = [], None
     with tempfile.TemporaryDirectory() as folder:
         for rows in (plan.pick(SIZES, QUICK_SIZES)[0], plan.pick(SIZES, QUICK_SIZES)[-1]):
             progress(f"fbtwsvm stream: {rows:,} rows")
@@ -129,11 +125,10 @@ def command(plan, record):
             (found,) = run_apart(stream_csv, {"path": str(path)})
             peak, answer = found["peak_bytes"], found["answer"]
             spent = [answer["seconds"][name] for name in ("reading", "encoding", "testing and learning")]
-            record.add(what="fbtwsvm stream", rows=rows, seconds=sum(spent), peak_bytes=peak)
-            growth = peak / record.select(what="fbtwsvm stream")[0]["peak_bytes"]
+            least = least or peak
             times = [f"{seconds:.2f}" for seconds in spent]
             share = (spent[0] + spent[1]) / spent[2]
-            lines.append([f"{rows:,}", f"{peak / 2**20:.1f}", f"{growth:.3f}", *times, f"{share:.3f}",
+            lines.append([f"{rows:,}", f"{peak / 2**20:.1f}", f"{peak / least:.3f}", *times, f"{share:.3f}",
                           f"{answer['accuracy']:.4f}"])  # fmt: skip
     title = "fbtwsvm stream over a CSV of SEA rows, chunks of 100 (wanted: peak within 5 %, reading below learning)"
     header = ["rows", "peak: MiB", "ratio", "reading: s", "encoding: s", "test and learn: s", "read + encode / learn"]
@@ -141,6 +136,5 @@ def command(plan, record):
 
 
 def run(plan):
-    record = plan.record("memory", COLUMNS)
     for part in plan.chosen(("fit", "stream", "command")):
-        globals()[part](plan, record)
+        globals()[part](plan)

@@ -17,8 +17,6 @@ from benchmarks.harness.measure import measured, threads
 from benchmarks.harness.table import number, progress, table
 from benchmarks.speed import cases, classes
 
-COLUMNS = ("case", "label", "calls", "seconds", "own_s", "share", "gap", "peak_bytes")
-
 
 @dataclass
 class Clock:
@@ -96,7 +94,6 @@ def fits(plan):
 
 def run(plan):
     """Fit each case once to compile, then with clocks, and print a table for each."""
-    record = plan.record("profile", COLUMNS)
     for name, fit in fits(plan):
         progress(f"profile: {name}")
         with threads(1):
@@ -106,9 +103,6 @@ def run(plan):
         gap = float(found.result.duality_gap_.max())
         rows = [(label, clock.calls[label], clock.seconds[label], clock.own[label]) for _, label in FUNCTIONS]
         rows.append(("everything else", 1, found.seconds, found.seconds - sum(clock.own.values())))
-        for label, calls, seconds, own in rows:
-            record.add(case=name, label=label, calls=calls, seconds=seconds, own_s=own, share=own / found.seconds,
-                       gap=gap, peak_bytes=found.peak)  # fmt: skip
         lines = [
             [label, f"{calls:,}", number(seconds), number(own), f"{100 * own / found.seconds:.1f}"]
             for label, calls, seconds, own in rows
