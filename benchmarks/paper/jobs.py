@@ -43,7 +43,7 @@ class Job:
 def do(record, job, limit):
     """Return the results of a job, from the file if it is finished there."""
     rows = record.select(**job.key())
-    if rows and rows[-1]["status"] in ("ok", "over time"):
+    if rows and rows[-1]["why"] in (None, f"more than {limit or 0:.0f} s"):
         return rows
     progress(", ".join(f"{value}" for value in (job.dataset, job.method, job.setting, job.d) if value is not None))
     arguments = {"name": job.dataset, "method": job.method, "d": job.d, **job.options}

@@ -1,8 +1,7 @@
 """The rows that the paper's synthetic streams really have: MOA's generators with Java's random numbers.
 
-The library's own generators draw other concepts, so their accuracies cannot be compared with printed ones.  These make
-the rows of RBF, HYPER and RTG with the seeds the paper used; a test compares the first 130,000 with MOA's own, of which
-the authors published 13,000.
+The library's own generators draw other concepts, so their accuracies cannot be compared with printed ones. These make
+the rows of RBF, HYPER and RTG with the seeds of the paper; a test compares them with MOA's own.
 """
 
 import math
@@ -10,12 +9,15 @@ import math
 import numba as nb
 import numpy as np
 
-_MASK = (1 << 48) - 1
+
+def _java(seed):
+    """Return the state of java.util.Random: 48 bits."""
+    return np.array([(seed ^ 0x5DEECE66D) & ((1 << 48) - 1)], dtype=np.int64)
 
 
 @nb.njit(cache=True)
 def _next(state, bits):
-    """java.util.Random: a linear congruence of 48 bits, of which the upper ones are used."""
+    """Step the linear congruence and return its upper bits."""
     state[0] = (state[0] * 0x5DEECE66D + 0xB) & ((1 << 48) - 1)
     return state[0] >> (48 - bits)
 
@@ -49,20 +51,6 @@ def _normal(state, spare):
             factor = math.sqrt(-2.0 * math.log(s) / s)
             spare[0], spare[1] = 1.0, b * factor
             return a * factor
-
-
-def _java(seed):
-    return np.array([(seed ^ 0x5DEECE66D) & _MASK], dtype=np.int64)
-
-
-@nb.njit(cache=True)
-def _centroids(state, centres, labels, spreads, weights, n_classes):
-    for c in range(len(labels)):
-        for j in range(centres.shape[1]):
-            centres[c, j] = _double(state)
-        labels[c] = _integer(state, n_classes)
-        spreads[c] = _double(state)
-        weights[c] = _double(state)
 
 
 @nb.njit(cache=True)
@@ -99,22 +87,6 @@ def _hyper(state, weights, noise, X, y):
 
 
 @nb.njit(cache=True)
-def _grow(state, node, level, depth, low, high, columns, places, leaves):
-    """Grow a tree that is numbered as a heap, down to its depth."""
-    if level >= depth:
-        columns[node] = -1
-        leaves[node] = _integer(state, 2)
-        return
-    column = _integer(state, len(low))
-    place = (high[column] - low[column]) * _double(state) + low[column]
-    columns[node], places[node] = column, place
-    upper, lower = high.copy(), low.copy()
-    upper[column], lower[column] = place, place
-    _grow(state, 2 * node + 1, level + 1, depth, low, upper, columns, places, leaves)
-    _grow(state, 2 * node + 2, level + 1, depth, lower, high, columns, places, leaves)
-
-
-@nb.njit(cache=True)
 def _tree(state, columns, places, leaves, X, y):
     for r in range(len(y)):
         for j in range(X.shape[1]):
@@ -125,25 +97,39 @@ def _tree(state, columns, places, leaves, X, y):
         y[r] = 2 * leaves[node] - 1
 
 
+def _centroids(state):
+    """Return centres, labels, spreads and weights of 50 centroids of five classes in ten columns."""
+    rows = [
+        ([_double(state) for _ in range(10)], _integer(state, 5), _double(state), _double(state)) for _ in range(50)
+    ]
+    centres, labels, spreads, weights = zip(*rows, strict=True)
+    return np.array(centres), np.array(labels), np.array(spreads), np.array(weights)
+
+
+def _grow(state, tree, node, level, low, high):
+    """Grow a tree of depth three that is numbered as a heap: columns, thresholds and classes of leaves."""
+    columns, places, leaves = tree
+    if level == 3:
+        columns[node], leaves[node] = -1, _integer(state, 2)
+        return tree
+    column = columns[node] = _integer(state, 10)
+    place = places[node] = (high[column] - low[column]) * _double(state) + low[column]
+    inside = np.arange(10) == column
+    _grow(state, tree, 2 * node + 1, level + 1, low, np.where(inside, place, high))
+    return _grow(state, tree, 2 * node + 2, level + 1, np.where(inside, place, low), high)
+
+
 def blocks(name, n, size=50_000, seed=1):
     """Yield the first n rows of MOA's stream "RBF" (5 classes), "HYPER" or "RTG", so many at a time."""
-    state, model, spare = _java(seed), _java(seed), np.zeros(2)
+    state = _java(seed)
     if name == "RBF":
-        parts = np.empty((50, 10)), np.empty(50, dtype=np.int64), np.empty(50), np.empty(50)
-        _centroids(model, *parts, 5)
+        fill, parts = _rbf, (np.zeros(2), *_centroids(_java(seed)))
     elif name == "HYPER":
-        parts = np.array([_double(state) for _ in range(10)]), 5
-    elif name == "RTG":
-        parts = np.empty(15, dtype=np.int64), np.empty(15), np.empty(15, dtype=np.int64)
-        _grow(model, 0, 0, 3, np.zeros(10), np.ones(10), *parts)
+        fill, parts = _hyper, (np.array([_double(state) for _ in range(10)]), 5)
     else:
-        raise ValueError(f"There is no replica of {name!r}.")
+        tree = np.empty(15, np.int64), np.empty(15), np.empty(15, np.int64)
+        fill, parts = _tree, _grow(_java(seed), tree, 0, 0, np.zeros(10), np.ones(10))
     for first in range(0, n, size):
         X, y = np.empty((min(size, n - first), 10)), np.empty(min(size, n - first), dtype=np.int64)
-        if name == "RBF":
-            _rbf(state, spare, *parts, X, y)
-        elif name == "HYPER":
-            _hyper(state, *parts, X, y)
-        else:
-            _tree(state, *parts, X, y)
+        fill(state, *parts, X, y)
         yield X, y
