@@ -8,11 +8,11 @@ from benchmarks.harness.plan import Plan
 
 # part: (module[:function], what it prints); the folder of the module is the group of the part
 PARTS = {
-    "floor": ("speed.floor", "fit against the least work possible, on one thread and on all cores"),
-    "classes": ("speed.classes", "fit and predict with many classes, beside SVC"),
-    "growth": ("speed.growth", "seconds and memory against rows, features, classes and chunk size"),
+    "floor": ("speed.fit:floor", "fit against the least work possible, on one thread and on all cores"),
+    "classes": ("speed.fit:classes", "fit and predict with many classes, beside SVC"),
+    "growth": ("speed.fit:growth", "seconds and memory of fit against rows"),
     "memory": ("speed.memory", "flat memory of fit on chunks, of a stream and of the command"),
-    "predict": ("speed.floor:predict", "rows a second of predict, beside LinearSVC"),
+    "predict": ("speed.fit:predict", "rows a second of predict, beside LinearSVC"),
     "first": ("speed.first", "seconds of the first model of a process, and of imports"),
     "profile": ("speed.profile", "where the seconds of fit go"),
     "stream_speed": ("speed.stream_speed", "rows a second of a stream, beside river's forest and SGD"),
@@ -20,13 +20,13 @@ PARTS = {
     "before_after": ("speed.before_after", "CPU seconds before and after a change (needs --base)"),
     "curves": ("accuracy.curves", "accuracy at equal training time, beside three rivals; curves.png"),
     "tuned": ("accuracy.tuned", "untuned and tuned models beside a tuned SVC, nine sets"),
-    "tuning": ("accuracy.tuning", "what a search with FBTWSVMCV costs"),
+    "tuning": ("accuracy.tuned:tuning", "what a search with FBTWSVMCV costs"),
     "nystroem": ("accuracy.nystroem", "accuracy with Nystroem features of the paper's sizes"),
     "defaults": ("accuracy.defaults", "each default against other values"),
     "one_pass": ("streams.one_pass", "one pass against fit, and chunks of 1 to 1,000 rows"),
     "ten_streams": ("streams.ten_streams", "accuracy and speed on ten streams, beside river's forest and SGD"),
     "changes": ("streams.changes", "unlearning, a new class, a rare class"),
-    "soak": ("streams.soak", "five million rows: are sums and planes still exact?"),
+    "soak": ("streams.changes:soak", "five million rows: are sums and planes still exact?"),
     "paper_accuracy": ("paper.tables:accuracy", "the paper's accuracy beside ours and nine rivals; paper_accuracy.png"),
     "paper_forgetting": ("paper.tables:forgetting", "the paper's tables of forgetting and time; paper_forgetting.png"),
     "paper_synthetic": ("paper.synthetic", "the paper's synthetic streams; paper_synthetic.png"),
@@ -38,7 +38,6 @@ GROUPS = ("speed", "accuracy", "streams", "paper")
 
 
 def parse(arguments=None):
-    """Return the parts to run and the options."""
     width = max(map(len, PARTS))
     lines = [f"  {name:{width}}  {what}" for name, (_, what) in PARTS.items()]
     parser = argparse.ArgumentParser(
@@ -83,7 +82,6 @@ def positive(text):
 
 
 def main(arguments=None):
-    """Run the parts."""
     parts, plan = parse(arguments)
     for part in parts:
         if part == "before_after" and not plan.base:

@@ -5,6 +5,7 @@ chosen once per data set and method, on training rows alone. Seconds are those o
 """
 
 import json
+import time
 import warnings
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,18 +15,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness.data import load, load_stream
-from benchmarks.harness.measure import measured, threads, too_large
+from benchmarks.harness.measure import threads, too_large
 from benchmarks.harness.plot import COLOURS, grid, legend_below, log_axis, save
 from benchmarks.harness.table import number, optional, progress, table
-from benchmarks.rivals.methods import METHODS, OURS, largest_gap
+from benchmarks.rivals.methods import METHODS, OURS
 from fbtwsvm import FBTWSVM
 
 SETS = ("letter", "usps", "isolet", "mnist", "covtype")
 FEATURES = (50, 100, 200, 400, 800, 1_600, 3_200)
 COVTYPE_TEST = 100_000
 CHOICE_ROWS, CHOICE_FEATURES = 5_000, 400
-COLUMNS = ("dataset", "method", "n_components", "seed", "status", "seconds", "accuracy", "peak_bytes", "gap")
-CHOICE_COLUMNS = ("dataset", "method", "gamma", "settings", "validation_accuracy")
+COLUMNS = ("dataset", "method", "n_components", "seed", "status", "seconds", "accuracy")
 
 
 def data(name, quick):
@@ -62,19 +62,12 @@ def at_edge(method, settings):
     return [name for name, own in values.items() if len(own) > 1 and settings[name] in (min(own), max(own))]
 
 
-def choices_of(name, X, y, plan, record):
-    """Return gamma and the settings of every method, from the file where they are known."""
-    chosen, gamma = {}, None
+def choices_of(name, X, y, quick):
+    """Return gamma, and validation accuracy and settings of every method."""
+    gamma, chosen = FBTWSVM(feature_map="nystroem", n_components=50, random_state=0).fit(X, y).gamma_, {}
     for method in METHODS:
-        rows = record.select(dataset=name, method=method)
-        if not rows:
-            progress(f"{name}: choosing for {method}")
-            if gamma is None:
-                gamma = FBTWSVM(feature_map="nystroem", n_components=50, random_state=0).fit(X, y).gamma_
-            accuracy, settings = choose(X, y, method, gamma, plan.pick(CHOICE_FEATURES, 60))
-            rows = [record.add(dataset=name, method=method, gamma=gamma, settings=settings,
-                               validation_accuracy=accuracy)]  # fmt: skip
-        gamma, chosen[method] = rows[0]["gamma"], rows[0]["settings"]
+        progress(f"{name}: choosing for {method}")
+        chosen[method] = choose(X, y, method, gamma, 60 if quick else CHOICE_FEATURES)
     return gamma, chosen
 
 
@@ -84,9 +77,10 @@ def do(parts, record, key, gamma, settings):
     (make, _, bytes_per_value), count = METHODS[key["method"]], key["n_components"]
     if too_large(len(y) * count * bytes_per_value):
         return record.add(**key, status="no memory")
-    found = measured(lambda: make(gamma, count, key["seed"], **settings).fit(X, y))
-    accuracy, gap = 100 * found.result.score(X_test, y_test), largest_gap(found.result)
-    return record.add(**key, status="ok", seconds=found.seconds, accuracy=accuracy, peak_bytes=found.peak, gap=gap)
+    start = time.perf_counter()
+    model = make(gamma, count, key["seed"], **settings).fit(X, y)
+    seconds = time.perf_counter() - start
+    return record.add(**key, status="ok", seconds=seconds, accuracy=100 * model.score(X_test, y_test))
 
 
 def fit_all(name, parts, plan, record, gamma, chosen, limit):
@@ -99,7 +93,7 @@ def fit_all(name, parts, plan, record, gamma, chosen, limit):
                 rows = record.select(**key)
                 if not rows:
                     progress(f"{name}: {method}, {count} features, seed {seed}")
-                    rows = [do(parts, record, key, gamma, chosen[method])]
+                    rows = [do(parts, record, key, gamma, chosen[method][1])]
                 if rows[0]["status"] != "ok" or rows[0]["seconds"] > limit:
                     running.remove(method)
 
@@ -187,7 +181,7 @@ def area_lines(name, found, seeds):
     return lines
 
 
-def report(plan, record, choices, sets, seeds, limit):
+def report(plan, record, sets, seeds, limit):
     lines, ahead, pictures = [], [], {}
     for name in sets:
         found = {m: complete(record.select(dataset=name, method=m), seeds, limit) for m in METHODS}
@@ -200,13 +194,6 @@ def report(plan, record, choices, sets, seeds, limit):
         for start, end, who, lead in crossings({method: curve_of(own) for method, own in found.items()}):
             by = "ours has not begun" if np.isinf(lead) else f"{lead:.2f}"
             ahead.append([name, f"{number(start)} to {number(end)}", who, by])
-    chosen = [
-        [row["dataset"], row["method"], f"{row['gamma']:.4g}", json.dumps(row["settings"]),
-         f"{row['validation_accuracy']:.2f}", ", ".join(at_edge(row["method"], row["settings"])) or "-"]
-        for row in choices.rows
-    ]  # fmt: skip
-    header = ["data", "method", "gamma", "settings", "validation accuracy", "at an end of its grid"]
-    table(header, chosen, "What was chosen on training rows")
     title = "Area under the best accuracy within t seconds, over log t, divided by the width: an average accuracy"
     table(["data", "method", "area", "seeds", "from: s", "to: s", "other area", "to: s"], lines, title)
     title = "Where another method is ahead of ours, on the mean of the seeds"
@@ -238,14 +225,17 @@ def draw(path, pictures):
 
 def run(plan):
     record = plan.record("curves", COLUMNS)
-    choices = plan.record("curves_settings", CHOICE_COLUMNS)
-    sets, limit = plan.chosen(SETS, ["letter"]), plan.limit or plan.pick(60.0, 2.0)
+    sets, limit, lines = plan.chosen(SETS, ["letter"]), plan.limit or plan.pick(60.0, 2.0), []
     warnings.simplefilter("ignore", ConvergenceWarning)
     with threads(1):
         for name in sets:
             parts = data(name, plan.quick)
-            gamma, chosen = choices_of(name, *parts[:2], plan, choices)
-            for method, settings in chosen.items():  # compiles
-                METHODS[method][0](gamma, 50, 0, **settings).fit(parts[0], parts[1])
+            gamma, chosen = choices_of(name, *parts[:2], plan.quick)
+            for method, (accuracy, settings) in chosen.items():
+                METHODS[method][0](gamma, 50, 0, **settings).fit(parts[0], parts[1])  # compiles
+                edges = ", ".join(at_edge(method, settings)) or "-"
+                lines.append([name, method, f"{gamma:.4g}", json.dumps(settings), f"{accuracy:.2f}", edges])
             fit_all(name, parts, plan, record, gamma, chosen, limit)
-    report(plan, record, choices, sets, plan.seeds or plan.pick(5, 1), limit)
+    header = ["data", "method", "gamma", "settings", "validation accuracy", "at an end of its grid"]
+    table(header, lines, "What was chosen on training rows")
+    report(plan, record, sets, plan.seeds or plan.pick(5, 1), limit)

@@ -33,7 +33,6 @@ NOISY = ("default", "C=0.3", "C=3.0", "mu=0.1", "mu=0.3", "membership='none'")
 
 
 def evaluate(variant, X, y, X_held, y_held, gamma):
-    """Return accuracy, log loss and seconds of fit."""
     options = {
         "gamma": gamma,
         "random_state": 0,

@@ -52,7 +52,6 @@ def run_apart(function, arguments, limit=None):
 
 
 def failure(status, errors):
-    """Return the result of a process that ended with an error."""
     lines = errors.strip().splitlines() or [f"the process ended with status {status}"]
     memory = "MemoryError" in lines[-1] or status == -signal.SIGKILL  # the system's way to free memory
     return {"status": "out of memory" if memory else "failed", "why": lines[-1]}
@@ -83,13 +82,11 @@ def measure_prepared(path, arguments):
 
 
 def by_path(path):
-    """Return the function "module:name"."""
     module, name = path.split(":")
     return getattr(import_module(module), name)
 
 
 def main():
-    """Read a job, run it and print its results."""
     job = json.load(sys.stdin)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints goes to the error stream

@@ -10,7 +10,7 @@ import os
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import psutil
@@ -47,18 +47,6 @@ class Times:
         return f"{number(self.least)} ({number(self.most)})"
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """Least time over least time, and the range of the ratios of single rounds."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self):
-        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
-
-
 def interleaved(repeats, functions, counts=None):
     """Time the named functions in turns, with one thread or those of `counts`; returns their times by name."""
     found = {name: Times() for name in functions}
@@ -74,13 +62,12 @@ def interleaved(repeats, functions, counts=None):
 
 
 def ratio(top, bottom):
-    """Return the ratio of two times."""
+    """Return the ratio of two times as text."""
     rounds = [a / b for a, b in zip(top.seconds, bottom.seconds, strict=True)]
-    return Ratio(top.least / bottom.least, min(rounds), max(rounds))
+    return f"{top.least / bottom.least:.2f} ({min(rounds):.2f} to {max(rounds):.2f})"
 
 
 def seconds_of(call, *arguments):
-    """Return the seconds of a call."""
     start = time.perf_counter()
     call(*arguments)
     return time.perf_counter() - start
@@ -92,8 +79,7 @@ def peak_memory(name="VmHWM"):
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """Seconds of one run, its peak memory above the memory before it, and its result."""
 
     seconds: float

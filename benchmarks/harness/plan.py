@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.harness.record import Record
+from fbtwsvm import __version__
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,9 @@ class Plan:
     base: str | None = None  # commit
 
     def record(self, part, columns):
-        """Return the CSV file of a part."""
-        return Record(self.out / f"{part}.csv", columns, quick=self.quick, resume=self.resume)
+        """Return the CSV file of a part; rows of other versions and sizes are in other files."""
+        sizes = "quick" if self.quick else "full"
+        return Record(self.out / f"{part}-{__version__}-{sizes}.csv", columns, resume=self.resume)
 
     def pick(self, full, quick):
         """Return the first value, or the second one with --quick."""

@@ -41,7 +41,6 @@ def legend_below(figure, panels):
 
 
 def save(figure, path):
-    """Write a figure and close it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130, bbox_inches="tight")
     plt.close(figure)

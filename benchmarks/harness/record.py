@@ -8,8 +8,6 @@ from threading import Lock
 
 import numpy as np
 
-from fbtwsvm import __version__
-
 
 def parse_cell(text):
     """Turn the text of a cell back into its value: None, a number, a JSON object or a string."""
@@ -22,21 +20,16 @@ def parse_cell(text):
 
 
 def format_cell(value):
-    """Return a value as it is written to a cell."""
     if isinstance(value, np.generic):
         value = value.item()
     return json.dumps(value) if isinstance(value, (dict, list, tuple)) else value
 
 
 class Record:
-    """The rows of one CSV file; `resume` keeps the rows that are there, but for an incomplete last line.
+    """The rows of one CSV file; `resume` keeps the rows that are there, but for an incomplete last line."""
 
-    The column "origin" (version and sizes) is added; rows of other origins are not mixed.
-    """
-
-    def __init__(self, path, columns, *, quick=False, resume=False):
-        self.path, self.columns, self.lock = Path(path), [*columns, "origin"], Lock()
-        self.origin = f"fbtwsvm {__version__}, {'quick' if quick else 'full'} sizes"
+    def __init__(self, path, columns, *, resume=False):
+        self.path, self.columns, self.lock = Path(path), list(columns), Lock()
         self.rows = self._read() if resume and self.path.exists() else []
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("w", newline="") as file:
@@ -50,12 +43,7 @@ class Record:
         reader = csv.DictReader(lines)
         if reader.fieldnames != self.columns:
             sys.exit(f"--resume: {self.path} has other columns than this version writes. Leave --resume out.")
-        rows = [{name: parse_cell(text) for name, text in row.items()} for row in reader]
-        others = {row["origin"] for row in rows} - {self.origin}
-        if others:
-            made = ", ".join(sorted(others))
-            sys.exit(f"--resume: {self.path} was made by {made}; this is {self.origin}. Leave --resume out.")
-        return rows
+        return [{name: parse_cell(text) for name, text in row.items()} for row in reader]
 
     def _append(self, rows):
         with self.path.open("a", newline="") as file:
@@ -72,7 +60,7 @@ class Record:
         unknown = {name for cells in many for name in cells} - set(self.columns)
         if unknown:
             raise ValueError(f"{self.path.name} has no columns {sorted(unknown)}.")
-        rows = [{name: cells.get(name) for name in self.columns} | {"origin": self.origin} for cells in many]
+        rows = [{name: cells.get(name) for name in self.columns} for cells in many]
         with self.lock:
             self._append(rows)
             self.rows += rows

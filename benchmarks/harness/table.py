@@ -5,20 +5,13 @@ import sys
 import numpy as np
 
 
-def aligned(header, rows):
-    """Return rows as a Markdown table with aligned columns."""
+def table(header, rows, title):
+    """Print rows as a Markdown table with aligned columns, below a title."""
     cells = [list(map(str, row)) for row in [header, *rows]]
     widths = [max(len(row[j]) for row in cells) for j in range(len(header))]
     lines = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in cells]
     lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
-    return "\n".join(lines)
-
-
-def table(header, rows, title=""):
-    """Print rows as a Markdown table."""
-    if title:
-        print(f"\n{title}\n")
-    print(aligned(header, rows), flush=True)
+    print("", title, "", *lines, sep="\n", flush=True)
 
 
 def progress(message):
@@ -36,7 +29,6 @@ def number(value):
 
 
 def mebibytes(count):
-    """Return bytes as MiB; "-" for None."""
     return "-" if count is None else number(count / 2**20)
 
 

@@ -66,7 +66,6 @@ def synthetic(results, path):
 
 
 def tuning(found, path):
-    """Draw the least loss so far against evaluations."""
     figure, (axes,) = grid(1, width=7, height=4)
     for (method, curves), colour in zip(found.items(), (BLUE, ORANGE), strict=True):
         steps = np.arange(1, curves.shape[1] + 1)

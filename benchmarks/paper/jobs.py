@@ -105,14 +105,9 @@ def make(method, name, X, y, seed, chosen, d, share):
 
 
 def holdings(model, n_classes):
-    """Return the rows kept, the paper's nSV (rows stored, summed over pairs) and the duals above zero."""
-    if isinstance(model, FBTWSVM):
-        alpha = model.memory_report().rows["alpha"]
-        return {"kept": len(alpha), "nsv": len(alpha) * (n_classes - 1), "duals": int((alpha > 0).sum())}
-    if hasattr(model, "stored_size_"):
-        kept = round(model.stored_size_ / max(1, n_classes - 1))  # of each class, on average over its opponents
-        return {"kept": kept, "nsv": model.stored_size_, "duals": model.support_size_}
-    return {"kept": getattr(model, "n_prototypes_", None)}
+    """Return the rows kept by ours, the paper's nSV (rows stored, summed over pairs) and the duals above zero."""
+    alpha = model.memory_report().rows["alpha"]
+    return {"kept": len(alpha), "nsv": len(alpha) * (n_classes - 1), "duals": int((alpha > 0).sum())}
 
 
 def batch_holdings(model, X, y):
@@ -143,10 +138,11 @@ def learn(name, method, seeds, chosen=None, d=None, share=0.1, duals=True):
             start = time.perf_counter()
             right = model.predict(X_test) == y_test
         test, peak = time.perf_counter() - start, peak_memory()
-        if not batch:
+        held = {}
+        if method == BATCH and duals:
+            held = batch_holdings(model, X, y)
+        elif method in (PAPER, EVERY_ROW, OURS):
             held = holdings(model, n_classes)
-        else:
-            held = batch_holdings(model, X, y) if method == BATCH and duals else {}
         yield {
             "seed": seed, "rows": len(y), "accuracy": 100.0 * float(right.mean()), "prequential": accuracy,
             "train_s": train, "test_s": test, "peak_bytes": peak, "right": f"x{np.packbits(right).tobytes().hex()}",
@@ -155,7 +151,6 @@ def learn(name, method, seeds, chosen=None, d=None, share=0.1, duals=True):
 
 
 def choose(name, method, d=None, chosen=None, quick=False):
-    """Choose the parameters of a group of methods on training rows."""
     X, y, _, _ = load(name)
     start = time.perf_counter()
     parameters = settings.choose(method, X, y, chosen=chosen, quick=quick)

@@ -32,7 +32,6 @@ def paper(name):
 
 
 def readings_of(name):
-    """Return the changes of each reading."""
     ridge, box, n = (SETTINGS[name][key] for key in ("ridge", "box", "features"))
     pairs = {"wrap": OneVsOneClassifier}
     return {
@@ -95,7 +94,6 @@ def order(plan, seeds):
 
 
 def half(X):
-    """Bring [-1, 1] to [0, 1]."""
     return (X + 1) / 2
 
 

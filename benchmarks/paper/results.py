@@ -11,7 +11,6 @@ def values(results, key="accuracy"):
 
 
 def mean(results, key="accuracy"):
-    """Return the mean over seeds, or None."""
     found = values(results, key)
     return float(np.mean(found)) if found else None
 
@@ -26,7 +25,6 @@ def mean_sd(results, key="accuracy"):
 
 
 def best_mean_sd(results):
-    """Return "best / mean +- sd" of accuracy."""
     found = values(results)
     return f"{max(found):.2f} / {mean_sd(results)}" if found else mean_sd(results)
 

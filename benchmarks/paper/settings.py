@@ -7,13 +7,14 @@ rivals other than SVC half as many). What is not searched is the author's advice
 import itertools
 
 import numpy as np
+from river import forest
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from benchmarks.harness.data import gamma_scale
 from benchmarks.paper.published import SETTINGS
 from benchmarks.rivals import ILVQ, ISVM, LASVM, ORF
-from benchmarks.rivals.methods import amf, arf, fourier_sgd, nystroem_svc
+from benchmarks.rivals.methods import RiverModel, arf, fourier_sgd, nystroem_svc
 from fbtwsvm import FBTWSVM
 
 ONE_PASS = ("ISVM", "LASVM", "ORF", "ILVQ", "Fourier + SGD", "ARF", "AMF")
@@ -46,7 +47,7 @@ RIVALS = {
     "ILVQ": (("ilvq",), lambda chosen, n, seed: ILVQ(random_state=seed, **chosen["ilvq"])),
     "Fourier + SGD": (("svc", "sgd"), lambda chosen, n, seed: on_features(fourier_sgd, chosen, "sgd", n, seed)),
     "ARF": ((), lambda chosen, n, seed: arf(seed)),
-    "AMF": ((), lambda chosen, n, seed: amf(seed)),
+    "AMF": ((), lambda chosen, n, seed: RiverModel(forest.AMFClassifier(seed=seed))),
     "SVC": (("svc",), lambda chosen, n, seed: SVC(cache_size=1000, **chosen["svc"])),
     "Nystroem + LinearSVC": (
         ("svc", "linear"), lambda chosen, n, seed: on_features(nystroem_svc, chosen, "linear", n, seed)
@@ -85,7 +86,6 @@ def limits(share, n_rows, n_classes):
 
 
 def sample(X, y, most):
-    """Return at most so many rows, in their order."""
     if len(y) <= most:
         return X, y
     rows = np.sort(np.random.default_rng(0).choice(len(y), most, replace=False))

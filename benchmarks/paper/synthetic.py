@@ -15,15 +15,14 @@ from benchmarks.harness.data import Missing, find
 from benchmarks.harness.measure import peak_memory
 from benchmarks.harness.table import table
 from benchmarks.paper import figures, moa, published
-from benchmarks.paper.jobs import COLUMNS, OURS, Job, Learner, do, holdings
-from benchmarks.paper.results import mean, mean_sd, values
+from benchmarks.paper.jobs import COLUMNS, OURS, Job, Learner, do
+from benchmarks.paper.results import count, mean, mean_sd, values
 from benchmarks.paper.settings import RIVALS, choose
 from fbtwsvm import FBTWSVM
 from fbtwsvm.generators import make
 
 CHUNK = 5_000  # the paper's first training
 FILES = {"LED": "LED_1M", "SEA": "SEA_1M", "RTG": "RTG_100K", "RBF": "RBF_100K", "HYPER": "HYPER_100K"}
-SHORT = {10_000: "10K", 100_000: "100K", 1_000_000: "1M"}
 
 
 def file_blocks(path, n):
@@ -97,7 +96,7 @@ def stream(name, method, d, rows, source, seed):
         tested += len(labels)
     yield {
         "seed": seed, "rows": rows, "accuracy": 100.0 * right / tested, "train_s": learner.seconds,
-        "test_s": time.perf_counter() - start, "peak_bytes": peak_memory(), **holdings(model, len(model.classes_)),
+        "test_s": time.perf_counter() - start, "peak_bytes": peak_memory(),
     }  # fmt: skip
 
 
@@ -132,7 +131,7 @@ def run(plan):
             if job.method == OURS and job.setting != "generator":
                 drawn.setdefault(job.dataset, []).extend(results)
         shown = [f"{value:,.6g}" for value in paper] if paper else ["-", "-", "-"]
-        lines.append([job.dataset, SHORT.get(size, f"{size:,}"), job.method, job.setting, *cells, *shown])
+        lines.append([job.dataset, count(size), job.method, job.setting, *cells, *shown])
     header = ["stream", "rows", "method", "source", "training: s", "peak: GB", "accuracy %",
               "times faster than printed", "printed: s", "printed: GB", "printed: %"]  # fmt: skip
     table(header, lines, "Synthetic streams: seconds of training, peak memory, accuracy")

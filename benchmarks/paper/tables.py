@@ -47,7 +47,6 @@ def choices(record, quick, names):
 
 
 def measure(record, names, chosen, seeds, limit):
-    """Return the results by data set and method."""
     jobs, found = [], {name: dict.fromkeys(METHODS, ()) for name in names}
     for name in names:
         for method in METHODS:

@@ -40,7 +40,6 @@ def search(name, method, d, dimensions, grid, most=None):
 
 
 def nearest_classes(X, y):
-    """Return the two labels whose means are nearest."""
     labels = np.unique(y)
     means = np.array([X[y == label].mean(axis=0) for label in labels])
     distances = ((means[:, None] - means) ** 2).sum(axis=2) + np.diag(np.full(len(labels), np.inf))

@@ -86,13 +86,11 @@ def chest_accel_subjects(every):
 
 
 def unpack(subjects, folder):
-    """Write each subject's rows to NAME-X.npy and NAME-y.npy in a folder; returns the names."""
-    names = []
+    """Write each subject's rows to NAME-X.npy and NAME-y.npy in a folder; yields the names."""
     for name, X, y in subjects:
         np.save(Path(folder) / f"{name}-X.npy", X)
         np.save(Path(folder) / f"{name}-y.npy", y)
-        names.append(name)
-    return names
+        yield name
 
 
 def pieces(folder, names):
@@ -124,9 +122,8 @@ class Standardised:
 
 
 def leave_one_out(name, method, d, setting, every, subjects=None):
-    """Learn all subjects but one and test on that one, for each of them."""
     with tempfile.TemporaryDirectory() as folder:
-        names = unpack(wesad_subjects() if name == "WESAD" else chest_accel_subjects(every), folder)
+        names = list(unpack(wesad_subjects() if name == "WESAD" else chest_accel_subjects(every), folder))
         for left_out in names[:subjects]:
             learner, rows = Learner(Standardised(FBTWSVM(random_state=0, **SETTINGS[setting]))), 0
             for X, y in pieces(folder, [other for other in names if other != left_out]):

@@ -47,8 +47,7 @@ class OnePass(ClassifierMixin, BaseEstimator):
 class OneVsOne(OnePass):
     """A binary machine for each pair of classes; most votes win.
 
-    A subclass has `_machine(columns)`, which returns something with `learn(X, signs)`, `finish()`, `decide(X)`,
-    `held()` and `support_size()`.
+    A subclass has `_machine(columns)`, which returns something with `learn(X, signs)`, `finish()` and `decide(X)`.
     """
 
     def _start(self, X):
@@ -81,16 +80,6 @@ class OneVsOne(OnePass):
             votes[:, b] += (margins > 0) + share
             votes[:, a] += (margins <= 0) - share
         return votes.argmax(axis=1)
-
-    @property
-    def support_size_(self):
-        """Rows with a dual variable above zero, summed over pairs."""
-        return sum(machine.support_size() for machine in self.machines_.values())
-
-    @property
-    def stored_size_(self):
-        """Rows stored, summed over pairs."""
-        return sum(len(machine.held()[1]) for machine in self.machines_.values())
 
 
 @nb.njit(cache=True, fastmath=True)

@@ -108,17 +108,6 @@ def _learn(X, y, first, rate, most_errors, n_candidates, W, labels, size, window
     return size, len(X)
 
 
-@nb.njit(cache=True)
-def _classify(X, W, labels, size, out):
-    for r in range(len(X)):
-        best, least = -1, np.inf
-        for p in range(size):
-            distance = squared_distance(X[r], W[p])
-            if distance < least:
-                best, least = labels[p], distance
-        out[r] = best
-
-
 class ILVQ(OnePass):
     """Incremental learning vector quantisation.
 
@@ -152,6 +141,5 @@ class ILVQ(OnePass):
                 self._labels = np.concatenate([self._labels, np.zeros_like(self._labels)])
 
     def _winners(self, X):
-        found = np.empty(len(X), dtype=np.int64)
-        _classify(X, self._W, self._labels, self.n_prototypes_, found)
-        return found
+        W = self._W[: self.n_prototypes_]
+        return self._labels[((W**2).sum(axis=1) - 2.0 * X @ W.T).argmin(axis=1)]

@@ -208,10 +208,6 @@ class ExactMachine:
             self._Q[: self._counts[0], c] = self._similar(self.members[: self._counts[0]], c)
             self._run(c)
 
-    def held(self):
-        """Return all different rows and their signs."""
-        return self.X[: self.n], self.y[: self.n]
-
     def decide(self, X):
         """Return sum_j a_j y_j k(x_j, x) + b."""
         used = np.flatnonzero(self.alpha[: self.n] > 0.0)
@@ -220,10 +216,6 @@ class ExactMachine:
 
     def finish(self):
         """Nothing is left to do: the solution is exact."""
-
-    def support_size(self):
-        """Return how many rows have a dual variable above zero."""
-        return int((self.alpha[: self.n] > 0.0).sum())
 
     def _run(self, c):
         while True:

@@ -142,17 +142,9 @@ class OnlineMachine:
         most = 100 * self.size + 10_000
         self.size = _finish(self.C, self.tol, self.slack, *held, self.size, self._scalars, most)
 
-    def held(self):
-        """Return the rows held and their signs."""
-        return self.X[: self.size], self.y[: self.size]
-
     def decide(self, X):
         """Return sum_s a_s k(x_s, x) + b."""
         return rbf(X, self.X[: self.size], self.gamma) @ self.a[: self.size] + self._scalars[0]
-
-    def support_size(self):
-        """Return how many rows have weight."""
-        return int((self.a[: self.size] != 0.0).sum())
 
     def objective(self):
         """Return the dual objective, sum a_i y_i - 1/2 a'Ka, that is to be made as large as possible."""

@@ -63,25 +63,17 @@ def arf(seed):
     return RiverModel(forest.ARFClassifier(seed=seed))
 
 
-def amf(seed):
-    """Return river's aggregated Mondrian forest."""
-    return RiverModel(forest.AMFClassifier(seed=seed))
-
-
 def nystroem_fbtwsvm(gamma, n_components, seed, **settings):
-    """Return our model with Nystroem features."""
     shape = {"feature_map": "nystroem", "n_components": n_components, "gamma": gamma}
     return FBTWSVM(**shape, random_state=seed, n_jobs=1, **settings)
 
 
 def nystroem_svc(gamma, n_components, seed, **settings):
-    """Return LinearSVC on Nystroem features."""
     features = Nystroem(gamma=gamma, n_components=n_components, random_state=seed)
     return Mapped(features, LinearSVC(random_state=seed, **settings))
 
 
 def fourier_sgd(gamma, n_components, seed, **settings):
-    """Return stochastic gradient descent on random Fourier features."""
     features = RBFSampler(gamma=gamma, n_components=n_components, random_state=seed)
     return Mapped(features, SGDClassifier(random_state=seed, **settings))
 

@@ -45,7 +45,6 @@ def seconds_of(code):
 
 
 def run(plan):
-    """Measure the first model cold and warm, in turns, and imports less the start of Python in the same round."""
     times = {name: Times() for name in ("cold", "warm", *IMPORTS)}
     for repeat in range(plan.repeats or plan.pick(3, 1)):
         progress(f"first model, round {repeat + 1}")

@@ -38,7 +38,6 @@ class FileRows:
 
 
 def write(folder, X, y):
-    """Write rows and labels to the files that `FileRows` reads."""
     np.ascontiguousarray(X, dtype=np.float32).tofile(Path(folder) / "X")
     np.ascontiguousarray(y, dtype=np.int64).tofile(Path(folder) / "y")
 

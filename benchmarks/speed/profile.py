@@ -15,7 +15,7 @@ from unittest.mock import patch
 from benchmarks.harness.internals import FUNCTIONS
 from benchmarks.harness.measure import measured, threads
 from benchmarks.harness.table import number, progress, table
-from benchmarks.speed import cases, classes
+from benchmarks.speed import fit
 
 
 @dataclass
@@ -84,22 +84,21 @@ def clocked(functions):
         yield clock
 
 
-def fits(plan):
-    for name in plan.chosen(cases.CASES, cases.QUICK_CASES):
-        data = cases.load_case(name, quick=plan.quick)
-        yield name, lambda data=data: cases.model(data).fit(data.X, data.y)
-    X, y, _, _ = classes.data("coil", plan.quick)
-    yield "coil", lambda: classes.model(classes.DISTANCE, classes.GAMMAS["coil"]).fit(X, y)
+def all_fits(plan):
+    for name in plan.chosen(fit.CASES, fit.QUICK_CASES):
+        data = fit.load_case(name, quick=plan.quick)
+        yield name, lambda data=data: fit.case_model(data).fit(data.X, data.y)
+    X, y, _, _ = fit.classes_data("coil", plan.quick)
+    yield "coil", lambda: fit.classes_model(fit.DISTANCE, fit.GAMMAS["coil"]).fit(X, y)
 
 
 def run(plan):
-    """Fit each case once to compile, then with clocks, and print a table for each."""
-    for name, fit in fits(plan):
+    for name, fit_case in all_fits(plan):
         progress(f"profile: {name}")
         with threads(1):
-            fit()
+            fit_case()
             with clocked(FUNCTIONS) as clock:
-                found = measured(fit)
+                found = measured(fit_case)
         gap = float(found.result.duality_gap_.max())
         rows = [(label, clock.calls[label], clock.seconds[label], clock.own[label]) for _, label in FUNCTIONS]
         rows.append(("everything else", 1, found.seconds, found.seconds - sum(clock.own.values())))

@@ -5,7 +5,7 @@ import pytest
 
 
 @pytest.fixture
-def data_folder(tmp_path, monkeypatch):
+def small_data(tmp_path, monkeypatch):
     """Return a data folder with sets of four clouds, and streams of the same rows."""
     random = np.random.default_rng(0)
     for part in ("streams", "synthetic"):

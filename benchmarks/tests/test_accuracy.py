@@ -1,9 +1,11 @@
+"""Curves of accuracy against time, and the floor."""
+
 import numpy as np
 import pytest
-from benchmarks.accuracy import curves
-from benchmarks.accuracy.curves import Curve, crossings
-from benchmarks.rivals.methods import METHODS, OURS
-from benchmarks.speed.floor import floor
+
+from benchmarks.accuracy.curves import Curve, complete, crossings
+from benchmarks.rivals.methods import OURS
+from benchmarks.speed.fit import least_work
 
 
 def test_area_under_steps():
@@ -11,7 +13,6 @@ def test_area_under_steps():
     assert [curve.at(t) for t in (0.5, 1.0, 50.0, 100.0)] == [-np.inf, 50.0, 50.0, 60.0]
     assert curve.area(1.0, 1000.0) == pytest.approx((50 + 50 + 60) / 3)
     assert curve.area(0.5, 10.0) is None
-    assert curve.area(10.0, 10.0) is None
 
 
 def test_crossings_name_who_is_ahead_and_by_how_much():
@@ -26,17 +27,7 @@ def test_crossings_name_who_is_ahead_and_by_how_much():
 def test_a_size_counts_when_all_its_seeds_ended_in_time():
     cells = [(50, 1, 1.0), (50, 0, 2.0), (100, 0, 3.0), (100, 1, 11.0), (200, 0, 4.0)]
     rows = [dict(zip(("n_components", "seed", "seconds"), cell, strict=True), status="ok") for cell in cells]
-    assert list(curves.complete(rows, seeds=2, limit=10.0)) == [50]
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_choices_are_made_on_training_rows(method):
-    random = np.random.default_rng(0)
-    y = random.integers(0, 3, 120)
-    X = (random.normal(size=(120, 4)) + 3 * np.eye(3, 4)[y]).astype(np.float32)
-    accuracy, settings = curves.choose(X, y, method, 0.1, 20)
-    assert settings in METHODS[method][1]
-    assert accuracy > 60
+    assert list(complete(rows, seeds=2, limit=10.0)) == [50]
 
 
 def test_floor_is_the_sum_over_rows():
@@ -44,7 +35,7 @@ def test_floor_is_the_sum_over_rows():
     X = random.normal(size=(300, 5)).astype(np.float32)
     y = np.repeat([2, 0, 1], [200, 90, 10])[random.permutation(300)]
     landmarks, normalisation = X[:40].copy(), random.normal(size=(40, 40)).astype(np.float32) / 6
-    found = floor(X, y, landmarks, normalisation, 0.1)
+    found = least_work(X, y, landmarks, normalisation, 0.1)
     mapped = np.exp(-0.1 * np.square(X[:, None].astype(float) - landmarks).sum(axis=2)) @ normalisation
     for k in (0, 2):
         np.testing.assert_allclose(found[k], mapped[y == k].T @ mapped[y == k], rtol=1e-4, atol=1e-4)

@@ -1,16 +1,17 @@
+"""The rivals against libsvm and their relatives: a fair comparison needs sound rivals."""
+
 import numpy as np
 import pytest
-from benchmarks.rivals import ILVQ, ISVM, LASVM, ORF
-from benchmarks.rivals.ilvq import attract_and_repel, cost
-from benchmarks.rivals.isvm import ExactMachine
-from benchmarks.rivals.lasvm import OnlineMachine
-from benchmarks.rivals.orf import best_test
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
+
+from benchmarks.rivals import ILVQ, ISVM, LASVM, ORF
+from benchmarks.rivals.isvm import ExactMachine
+from benchmarks.rivals.lasvm import OnlineMachine
 
 RIVALS = (ISVM(C=10.0, gamma=0.3), LASVM(C=10.0, gamma=0.3), ORF(least_rows=10), ILVQ())
 
@@ -65,38 +66,6 @@ def test_lasvm_comes_within_one_percent_of_libsvms_objective(seed, slack, share)
     assert share * best <= machine.objective() <= best * (1 + 1e-6)
 
 
-def test_orf_splits_by_the_best_of_its_tests():
-    sides = np.random.default_rng(0).integers(0, 30, size=(12, 2, 5)).astype(float)
-
-    def impurity(counts):
-        return 1 - ((counts / counts.sum()) ** 2).sum()
-
-    gains = []
-    for left, right in sides:
-        both = left + right
-        parts = sum(side.sum() / both.sum() * impurity(side) for side in (left, right))
-        gains.append(impurity(both) - parts)
-    best, found = best_test(sides)
-    assert best == int(np.argmax(gains))
-    assert found == pytest.approx(max(gains))
-
-
-def test_ilvq_moves_prototypes_down_the_gradient_of_the_cost():
-    random = np.random.default_rng(0)
-    x, W = random.normal(size=3), random.normal(size=(2, 3))
-    gradient = np.zeros_like(W)
-    for place in np.ndindex(W.shape):
-        losses = []
-        for step in (1e-6, -1e-6):
-            moved = W.copy()
-            moved[place] += step
-            losses.append(cost(*((x - moved) ** 2).sum(axis=1)))
-        gradient[place] = (losses[0] - losses[1]) / 2e-6
-    moved = W.copy()
-    attract_and_repel(x, 0, 1, *((x - W) ** 2).sum(axis=1), moved, 0.01)
-    np.testing.assert_allclose(moved - W, -0.01 * gradient, rtol=1e-5, atol=1e-12)
-
-
 def test_rivals_are_as_good_as_their_relatives_whatever_the_chunks():
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X / 16, y, random_state=0)
@@ -108,7 +77,7 @@ def test_rivals_are_as_good_as_their_relatives_whatever_the_chunks():
         models[0].partial_fit(X[100:200], y[100:200])
         for i in range(100, 200):
             models[1].partial_fit(X[i : i + 1], y[i : i + 1])
-        same = np.mean(models[0].predict(X_test) == models[1].predict(X_test))
-        assert same > 0.8 if isinstance(rival, ORF) else same == 1.0  # a forest draws in another order
+        if not isinstance(rival, ORF):  # a forest draws in another order
+            np.testing.assert_array_equal(*(model.predict(X_test) for model in models))
         with pytest.raises(ValueError, match="not in `classes`"):
             models[0].partial_fit(X[:5], y[:5] + 50)
