@@ -15,16 +15,16 @@ PARTS = {
     "predict": ("speed.fit:predict", "rows a second of predict, beside LinearSVC"),
     "first": ("speed.first", "seconds of the first model of a process, and of imports"),
     "profile": ("speed.profile", "where the seconds of fit go"),
-    "stream_speed": ("speed.stream_speed", "rows a second of a stream, beside river's forest and SGD"),
-    "command": ("speed.command", "rows a second of the generators, and ONNX beside predict"),
+    "command": ("speed.memory:speeds", "rows a second of the generators, and ONNX beside predict"),
     "before_after": ("speed.before_after", "CPU seconds before and after a change (needs --base)"),
     "curves": ("accuracy.curves", "accuracy at equal training time, beside three rivals; curves.png"),
     "tuned": ("accuracy.tuned", "untuned and tuned models beside a tuned SVC, nine sets"),
     "tuning": ("accuracy.tuned:tuning", "what a search with FBTWSVMCV costs"),
-    "nystroem": ("accuracy.nystroem", "accuracy with Nystroem features of the paper's sizes"),
+    "nystroem": ("accuracy.defaults:nystroem", "accuracy with Nystroem features of the paper's sizes"),
     "defaults": ("accuracy.defaults", "each default against other values"),
     "one_pass": ("streams.one_pass", "one pass against fit, and chunks of 1 to 1,000 rows"),
     "ten_streams": ("streams.ten_streams", "accuracy and speed on ten streams, beside river's forest and SGD"),
+    "stream_speed": ("streams.ten_streams:speed", "rows a second of a stream, beside river's forest and SGD"),
     "changes": ("streams.changes", "unlearning, a new class, a rare class"),
     "soak": ("streams.changes:soak", "five million rows: are sums and planes still exact?"),
     "paper_accuracy": ("paper.tables:accuracy", "the paper's accuracy beside ours and nine rivals; paper_accuracy.png"),
@@ -50,9 +50,9 @@ def parse(arguments=None):
     parser.add_argument("parts", nargs="+", metavar="PART", help="a part or a group of parts, listed below")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs")
     parser.add_argument("--resume", action="store_true", help="keep the results of an earlier run into --out")
-    parser.add_argument("--seeds", type=positive, metavar="N", help="random seeds")
-    parser.add_argument("--repeats", type=positive, metavar="N", help="rounds of a time measurement")
-    parser.add_argument("--limit", type=positive, metavar="S", help="seconds that one fit or job may take")
+    parser.add_argument("--seeds", type=int, metavar="N", help="random seeds")
+    parser.add_argument("--repeats", type=int, metavar="N", help="rounds of a time measurement")
+    parser.add_argument("--limit", type=float, metavar="S", help="seconds that one fit or job may take")
     parser.add_argument(
         "--names",
         type=lambda text: tuple(text.split(",")),
@@ -71,14 +71,6 @@ def parse(arguments=None):
         parser.error("before_after needs --base COMMIT")
     parts = [name for name, (module, _) in PARTS.items() if name in wanted or module.split(".")[0] in wanted]
     return parts, Plan(**options)
-
-
-def positive(text):
-    """Return a number above zero, an integer where it is one."""
-    value = float(text)
-    if value <= 0:
-        raise ValueError
-    return int(value) if value.is_integer() else value
 
 
 def main(arguments=None):

@@ -203,7 +203,6 @@ def report(plan, record, sets, seeds, limit):
 
 
 def draw(path, pictures):
-    """Draw a panel for each set: steps of the mean, points with the spread of the seeds."""
     figure, panels = grid(len(pictures))
     for axes, (name, found) in zip(panels, pictures.items(), strict=True):
         for colour, method in zip(COLOURS, METHODS, strict=True):

@@ -102,7 +102,6 @@ REG = (0.001, 0.003, 0.01, 0.03, 0.1)
 
 
 def runs_of(X, y, quick):
-    """Return the runs to time: one fit with the middle setting, a fit and score of a fold, and both searches."""
     every = slice(1, None, 2) if quick else slice(None)
     grid = {"gamma": [f * gamma_scale(X) for f in GAMMAS[every]], "C": list(C[every]), "reg": list(REG[every])}
     count = 40 if quick else 400

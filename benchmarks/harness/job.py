@@ -47,14 +47,10 @@ def run_apart(function, arguments, limit=None):
     if over.is_set():
         found.append({"status": "over time", "why": f"more than {limit:.0f} s"})
     elif status:
-        found.append(failure(status, errors[0]))
+        lines = errors[0].strip().splitlines() or [f"the process ended with status {status}"]
+        memory = "MemoryError" in lines[-1] or status == -signal.SIGKILL  # the system's way to free memory
+        found.append({"status": "out of memory" if memory else "failed", "why": lines[-1]})
     return found
-
-
-def failure(status, errors):
-    lines = errors.strip().splitlines() or [f"the process ended with status {status}"]
-    memory = "MemoryError" in lines[-1] or status == -signal.SIGKILL  # the system's way to free memory
-    return {"status": "out of memory" if memory else "failed", "why": lines[-1]}
 
 
 def results(function, arguments):

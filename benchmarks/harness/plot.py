@@ -11,7 +11,6 @@ COLOURS = (BLUE, GREEN, ORANGE, GREY)
 
 
 def grid(count, *, columns=3, width=4.4, height=3.3):
-    """Return a figure and so many panels."""
     columns = min(columns, count)
     lines = -(-count // columns)
     figure, panels = plt.subplots(lines, columns, figsize=(width * columns, height * lines), squeeze=False)
@@ -31,7 +30,6 @@ def log_axis(axis, form="{:,g}".format):
 
 
 def legend_below(figure, panels):
-    """Put one legend for all panels below them."""
     handles = {}
     for panel in panels:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):

@@ -4,7 +4,6 @@ import csv
 import json
 import sys
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class Record:
     """The rows of one CSV file; `resume` keeps the rows that are there, but for an incomplete last line."""
 
     def __init__(self, path, columns, *, resume=False):
-        self.path, self.columns, self.lock = Path(path), list(columns), Lock()
+        self.path, self.columns = Path(path), list(columns)
         self.rows = self._read() if resume and self.path.exists() else []
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("w", newline="") as file:
@@ -61,9 +60,8 @@ class Record:
         if unknown:
             raise ValueError(f"{self.path.name} has no columns {sorted(unknown)}.")
         rows = [{name: cells.get(name) for name in self.columns} for cells in many]
-        with self.lock:
-            self._append(rows)
-            self.rows += rows
+        self._append(rows)
+        self.rows += rows
         return rows
 
     def select(self, **cells):

@@ -9,7 +9,6 @@ from benchmarks.paper.results import count, mean, values
 
 
 def accuracy(found, path):
-    """Draw best and mean: the paper beside its settings here and our settings."""
     names = list(found)
     figure, (axes,) = grid(1, width=8, height=0.5 * len(names) + 1.6)
     for place, name in enumerate(reversed(names)):
@@ -31,7 +30,6 @@ def accuracy(found, path):
 
 
 def forgetting(names, found, path):
-    """Draw accuracy against stored points, a line for the paper's procedure and one for ours."""
     figure, panels = grid(len(names))
     for panel, name in zip(panels, names, strict=True):
         printed = [point[::-1] for point in published.FORGETTING[name][:5] if point]

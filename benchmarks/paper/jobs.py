@@ -1,7 +1,6 @@
 """The jobs behind the paper's tables: each in a process of its own, each result a row of a CSV file."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,27 +34,17 @@ class Job:
     options: dict[str, Any] = field(default_factory=dict)
     limited: bool = True  # whether the time limit counts
 
-    def key(self):
-        """Return the cells that identify the job."""
-        return {name: getattr(self, name) for name in KEY}
-
 
 def do(record, job, limit):
     """Return the results of a job, from the file if it is finished there."""
-    rows = record.select(**job.key())
+    key = {name: getattr(job, name) for name in KEY}
+    rows = record.select(**key)
     if rows and rows[-1]["why"] in (None, f"more than {limit or 0:.0f} s"):
         return rows
     progress(", ".join(f"{value}" for value in (job.dataset, job.method, job.setting, job.d) if value is not None))
     arguments = {"name": job.dataset, "method": job.method, "d": job.d, **job.options}
-    return record.add_all(
-        [{**job.key(), **result} for result in run_apart(job.function, arguments, limit if job.limited else None)]
-    )
-
-
-def do_all(record, jobs, limit, at_once=1):
-    """Do jobs, so many at once, and return their results in the order of the jobs."""
-    with ThreadPoolExecutor(at_once) as pool:
-        return list(pool.map(lambda job: do(record, job, limit), jobs))
+    results = run_apart(job.function, arguments, limit if job.limited else None)
+    return record.add_all([{**key, **result} for result in results])
 
 
 class Learner:
@@ -93,7 +82,6 @@ def learn_prequential(model, X, y, first, *, solve_each=False):
 
 
 def make(method, name, X, y, seed, chosen, d, share):
-    """Return an unfitted model: a rival, or "FBTWSVM" with the paper's settings or ours."""
     if method in settings.RIVALS:
         return settings.RIVALS[method][1](chosen, len(y), seed)
     if method == OURS:
@@ -118,7 +106,6 @@ def batch_holdings(model, X, y):
 
 
 def learn(name, method, seeds, chosen=None, d=None, share=0.1, duals=True):
-    """Learn a data set for each seed, in one pass or, where the method needs it, in batch."""
     batch, first = method in (*settings.BATCH_RIVALS, BATCH), SETTINGS[name]["first"]
     for seed in range(seeds):
         X, y, X_test, y_test = shuffled(name, seed)

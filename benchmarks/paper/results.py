@@ -6,7 +6,6 @@ from benchmarks.harness.table import mean_sd as sample_mean_sd
 
 
 def values(results, key="accuracy"):
-    """Return one column of the results that are there."""
     return [row[key] for row in results if row["status"] == "ok" and row.get(key) is not None]
 
 

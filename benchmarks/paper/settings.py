@@ -80,7 +80,6 @@ def papers_settings(name, X, **changes):
 
 
 def limits(share, n_rows, n_classes):
-    """Return the memory that keeps at most this share of the training rows, and at most 20,000 rows."""
     each = int(min(20_000, share * n_rows) / n_classes)
     return {"memory": max(1, each - each // 4), "second_look": each // 4}
 

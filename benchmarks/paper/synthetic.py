@@ -79,7 +79,6 @@ def prepare(name, method, source, seed):
 
 
 def stream(name, method, d, rows, source, seed):
-    """Learn so many rows of a stream, then test on three tenths as many."""
     chosen, classes = prepare(name, method, source, seed)
     learner = Learner(model_for(name, method, seed, chosen))
     parts = chunks(name, source, rows + 3 * rows // 10, seed)

@@ -1,13 +1,11 @@
 """The paper's tables of accuracy, forgetting and time; docs/paper.md says how to read them."""
 
-import os
-
 import numpy as np
 
 from benchmarks.harness.data import Missing, fetch, find, load
 from benchmarks.harness.table import optional, table
 from benchmarks.paper import figures, published
-from benchmarks.paper.jobs import BATCH, COLUMNS, EVERY_ROW, OURS, PAPER, Job, choose, do_all, learn
+from benchmarks.paper.jobs import BATCH, COLUMNS, EVERY_ROW, OURS, PAPER, Job, choose, do, learn
 from benchmarks.paper.results import best_mean_sd, count, difference, mean, mean_sd, values
 from benchmarks.paper.settings import BATCH_RIVALS, ONE_PASS, RIVALS
 
@@ -30,7 +28,6 @@ def available(names):
 
 
 def choices(record, quick, names):
-    """Choose settings on training rows; returns for each data set the parameters by group."""
     chosen = {name: {} for name in names}
     for groups in (("ours", "svc", "orf", "ilvq"), ("sgd", "linear")):  # the second need the gamma of the first
         jobs = []
@@ -38,7 +35,8 @@ def choices(record, quick, names):
             known = {group: chosen[name][group] for group in ("svc",) if group in chosen[name]}
             options = {"quick": quick, "chosen": known}
             jobs += [Job(choose, name, group, "settings", options=options, limited=False) for group in groups]
-        for job, results in zip(jobs, do_all(record, jobs, None, os.cpu_count()), strict=True):
+        for job in jobs:
+            results = do(record, job, None)
             if results[-1]["status"] == "ok":
                 chosen[job.dataset][job.method] = results[-1]["parameters"]
             else:
@@ -47,7 +45,7 @@ def choices(record, quick, names):
 
 
 def measure(record, names, chosen, seeds, limit):
-    jobs, found = [], {name: dict.fromkeys(METHODS, ()) for name in names}
+    found = {name: dict.fromkeys(METHODS, ()) for name in names}
     for name in names:
         for method in METHODS:
             needed = ("ours",) if method == OURS else RIVALS[method][0] if method in RIVALS else ()
@@ -55,9 +53,8 @@ def measure(record, names, chosen, seeds, limit):
             if len(known) == len(needed):
                 options = {"seeds": seeds, "share": SHARES.get(name, 0.1), "chosen": known, "duals": False}
                 limited = method in (PAPER, *RIVALS) or name == "susy"
-                jobs.append(Job(learn, name, method, "accuracy", options=options, limited=limited))
-    for job, results in zip(jobs, do_all(record, jobs, limit, os.cpu_count()), strict=True):
-        found[job.dataset][job.method] = results
+                job = Job(learn, name, method, "accuracy", options=options, limited=limited)
+                found[name][method] = do(record, job, limit)
     return found
 
 
@@ -144,8 +141,7 @@ def forgetting(plan):
     options = {"seeds": plan.seeds or plan.pick(5, 1)}
     cases = [(method, d) for method in PROCEDURES for d in published.STEPS] + [(BATCH, None)]
     jobs = [Job(learn, name, method, d=d, options=options, limited=False) for name in names for method, d in cases]
-    results = do_all(record, jobs, None)  # one at a time: seconds count
-    found = {(job.dataset, job.method, job.d): rows for job, rows in zip(jobs, results, strict=True)}
+    found = {(job.dataset, job.method, job.d): do(record, job, None) for job in jobs}
     print_forgetting(names, found)
     print_time(names, found)
     figures.forgetting(names, found, plan.out / "paper_forgetting.png")

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.harness.data import load
 from benchmarks.harness.table import table
 from benchmarks.paper import figures, published
-from benchmarks.paper.jobs import COLUMNS, Job, do_all
+from benchmarks.paper.jobs import COLUMNS, Job, do
 from fbtwsvm import FBTWSVM
 from fbtwsvm.features import FourierFeatures
 
@@ -22,7 +22,6 @@ ORDERS = 200
 
 
 def search(name, method, d, dimensions, grid, most=None):
-    """Evaluate every point of a grid by 3-fold cross-validation, on the two classes with the nearest means."""
     X, y, _, _ = load(name)
     rows = np.flatnonzero(np.isin(y, nearest_classes(X, y)))[:most]
     X, y = X[rows], y[rows]
@@ -59,7 +58,7 @@ def run(plan):
         Job(search, "overlap", f"{n}-D", "grid", options={"dimensions": n, **options}, limited=False) for n in (2, 4)
     ]
     lines, found, target = [], {}, None
-    for job, results in zip(jobs, do_all(record, jobs, None, 2), strict=True):
+    for job, results in ((job, do(record, job, None)) for job in jobs):
         losses = [1.0 - row["accuracy"] / 100.0 for row in results]
         found[job.method] = curves = convergence(losses)
         target = curves.min() if target is None else target

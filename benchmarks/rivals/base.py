@@ -84,7 +84,6 @@ class OneVsOne(OnePass):
 
 @nb.njit(cache=True, fastmath=True)
 def squared_distance(x, z):
-    """Return ||x - z||^2."""
     total = 0.0
     for j in range(x.shape[0]):
         total += (x[j] - z[j]) ** 2
@@ -93,7 +92,6 @@ def squared_distance(x, z):
 
 @nb.njit(cache=True)
 def similarity(x, z, gamma):
-    """Return exp(-gamma ||x - z||^2)."""
     return math.exp(-gamma * squared_distance(x, z))
 
 
@@ -105,5 +103,4 @@ def rbf(X, Z, gamma):
 
 @nb.njit(cache=True)
 def set_seed(seed):
-    """Seed the random numbers of compiled functions."""
     np.random.seed(seed)

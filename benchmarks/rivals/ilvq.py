@@ -19,7 +19,6 @@ from .base import OnePass, set_seed, squared_distance
 
 @nb.njit(cache=True)
 def cost(own, other):
-    """Return what a row costs, from its two squared distances."""
     if own == other:
         return 0.5
     if np.isinf(other):
@@ -31,7 +30,6 @@ def cost(own, other):
 
 @nb.njit(cache=True)
 def _nearest(x, label, W, labels, size):
-    """Return the nearest prototypes of the row's class and of the others (-1: none), and both squared distances."""
     own, other, near, far = -1, -1, np.inf, np.inf
     for p in range(size):
         distance = squared_distance(x, W[p])

@@ -23,7 +23,6 @@ RIDGE = 1e-8  # on the diagonal: rows that are nearly alike must not make the ma
 
 @nb.njit(cache=True)
 def _column(X, y, n, c, gamma, out):
-    """Write Q_ic for all rows i."""
     for i in range(n):
         out[i] = y[i] * y[c] * similarity(X[i], X[c], gamma)
     out[c] += RIDGE
@@ -64,7 +63,6 @@ def _enter(k, X, y, n, gamma, R, Q, members, size, group, beta):
 
 @nb.njit(cache=True)
 def _leave(s, n, R, Q, members, size):
-    """Take the margin row at place s out; returns their new number."""
     if size == 1:
         return 0
     k, last = s + 1, size

@@ -40,7 +40,6 @@ def _step(i, j, a, g, y, K, size, C):
 
 @nb.njit(cache=True)
 def _take(x, sign, gamma, X, a, g, y, K, size):
-    """Hold a new row with no weight."""
     X[size], y[size], a[size] = x, sign, 0.0
     value = 0.0
     for s in range(size):
@@ -53,7 +52,6 @@ def _take(x, sign, gamma, X, a, g, y, K, size):
 
 @nb.njit(cache=True)
 def _drop(s, X, a, g, y, K, size):
-    """Let go of the row at place s; the last one takes its place."""
     last = size - 1
     X[s], a[s], g[s], y[s] = X[last], a[last], g[last], y[last]
     K[s, :size] = K[last, :size]

@@ -59,7 +59,6 @@ class RiverModel:
 
 
 def arf(seed):
-    """Return river's adaptive random forest."""
     return RiverModel(forest.ARFClassifier(seed=seed))
 
 

@@ -18,7 +18,6 @@ from .base import OnePass, set_seed
 
 @nb.njit(cache=True)
 def gini(counts):
-    """Return 1 - sum p^2."""
     total = counts.sum()
     if total <= 0.0:
         return 0.0

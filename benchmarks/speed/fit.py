@@ -51,7 +51,6 @@ def case_model(data, n_jobs=1):
 
 
 def prepare_case(case, quick):
-    """Return the compiled fit of a case on one thread, to be measured in a process of its own."""
     data = load_case(case, quick=quick)
     case_model(data).fit(data.X, data.y)
     return lambda: case_model(data).fit(data.X, data.y)
@@ -122,19 +121,19 @@ def predict(plan):
     rival = nystroem_svc(data.gamma, data.n_components, 0)
     fitted = {OURS: case_model(data).fit(data.X, data.y), LINEAR: rival.fit(data.X[:LINEAR_ROWS], data.y[:LINEAR_ROWS])}
     X, y = data.X_test, data.y_test
-    runs = {(name, n): lambda m=m: m.predict(X) for n in (1, CORES) for name, m in fitted.items()}
+    runs = {name: lambda m=m: m.predict(X) for name, m in fitted.items()}
     interleaved(1, runs)  # warms up
-    times = interleaved(plan.repeats or plan.pick(5, 1), runs, {key: key[1] for key in runs})
+    times = interleaved(plan.repeats or plan.pick(5, 1), runs)
     lines = []
-    for (name, count), own in times.items():
+    for name, own in times.items():
         accuracy, gap = 100 * float((own.result == y).mean()), largest_gap(fitted[name])
         peak = measured(lambda m=fitted[name]: m.predict(X)).peak
         speed = f"{len(X) / own.least:,.0f} ({len(X) / own.most:,.0f})"
         cells = [f"{accuracy:.2f}", optional(gap, ".1e"), mebibytes(peak)]
-        lines.append([count, name, speed, ratio(times[LINEAR, count], own), *cells])
-    title = f"predict, {len(X):,} test rows of mnist, as many landmarks; LinearSVC has learned {LINEAR_ROWS:,} rows\n"
+        lines.append([name, speed, ratio(times[LINEAR], own), *cells])
+    title = f"predict, one thread, {len(X):,} test rows of mnist, as many landmarks; LinearSVC has learned {LINEAR_ROWS:,} rows\n"
     title += "(wanted: at least 0.8 times the rows a second of LinearSVC)"
-    table(["threads", "method", "rows/s", f"times {LINEAR}", "accuracy", "gap", "peak: MiB"], lines, title)
+    table(["method", "rows/s", f"times {LINEAR}", "accuracy", "gap", "peak: MiB"], lines, title)
 
 
 GAMMAS = {"coil": 20.0, "outdoor": 2.5}
@@ -167,7 +166,6 @@ def prepare_classes(name, method, quick):
 
 
 def measure_classes(name, plan):
-    """Yield method, times of fit and predict beside SVC's, and test accuracy; methods run in turns."""
     X, y, X_test, y_test = classes_data(name, plan.quick)
     for method in THREADS:
         classes_model(method, GAMMAS[name]).fit(X, y).predict(X_test)  # compiles

@@ -8,7 +8,6 @@ import functools
 import sys
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from importlib import import_module
 from unittest.mock import patch
 
@@ -18,33 +17,27 @@ from benchmarks.harness.table import number, progress, table
 from benchmarks.speed import fit
 
 
-@dataclass
 class Clock:
-    """Calls, seconds and own seconds of the wrapped functions; `open` has the inner seconds of the running ones."""
+    """Calls, seconds and own seconds by label; `inner` has, for the running functions, the seconds of those they call."""
 
-    seconds: dict[str, float] = field(default_factory=dict)
-    own: dict[str, float] = field(default_factory=dict)
-    calls: dict[str, int] = field(default_factory=dict)
-    open: list[float] = field(default_factory=list)
+    def __init__(self):
+        self.found, self.inner = {}, []
 
     def wrap(self, function, label):
         """Return the function with a clock around it."""
-        self.seconds[label], self.own[label], self.calls[label] = 0.0, 0.0, 0
+        found = self.found[label] = [0, 0.0, 0.0]
 
         @functools.wraps(function)
         def timed(*arguments, **options):
-            self.open.append(0.0)
+            self.inner.append(0.0)
             start = time.perf_counter()
             try:
                 return function(*arguments, **options)
             finally:
                 spent = time.perf_counter() - start
-                inner = self.open.pop()
-                if self.open:
-                    self.open[-1] += spent
-                self.seconds[label] += spent
-                self.own[label] += spent - inner
-                self.calls[label] += 1
+                found[:] = found[0] + 1, found[1] + spent, found[2] + spent - self.inner.pop()
+                if self.inner:
+                    self.inner[-1] += spent
 
         return timed
 
@@ -100,8 +93,8 @@ def run(plan):
             with clocked(FUNCTIONS) as clock:
                 found = measured(fit_case)
         gap = float(found.result.duality_gap_.max())
-        rows = [(label, clock.calls[label], clock.seconds[label], clock.own[label]) for _, label in FUNCTIONS]
-        rows.append(("everything else", 1, found.seconds, found.seconds - sum(clock.own.values())))
+        rows = [(label, *line) for label, line in clock.found.items()]
+        rows.append(("everything else", 1, found.seconds, found.seconds - sum(own for *_, own in rows)))
         lines = [
             [label, f"{calls:,}", number(seconds), number(own), f"{100 * own / found.seconds:.1f}"]
             for label, calls, seconds, own in rows

@@ -119,7 +119,6 @@ OPTIONS = {"feature_map": "fourier", "n_components": 100, "gamma": "scale", "mem
 
 
 def soak_line(X, y, n, name, options, *, unlearn):
-    """Learn n rows, again and again the same; returns a line of the table."""
     model = FBTWSVM(**OPTIONS, max_iter=100_000, **options)
     start, smallest = time.perf_counter(), np.inf
     for learned in range(0, n, CHUNK):
