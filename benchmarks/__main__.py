@@ -13,7 +13,7 @@ PARTS = {
     "growth": ("speed.fit:growth", "seconds and memory of fit against rows"),
     "memory": ("speed.memory", "flat memory of fit on chunks, of a stream and of the command"),
     "predict": ("speed.fit:predict", "rows a second of predict, beside LinearSVC"),
-    "first": ("speed.first", "seconds of the first model of a process, and of imports"),
+    "first": ("speed.profile:first", "seconds of the first model of a process, and of imports"),
     "profile": ("speed.profile", "where the seconds of fit go"),
     "command": ("speed.memory:speeds", "rows a second of the generators, and ONNX beside predict"),
     "before_after": ("speed.before_after", "CPU seconds before and after a change (needs --base)"),
@@ -22,7 +22,7 @@ PARTS = {
     "tuning": ("accuracy.tuned:tuning", "what a search with FBTWSVMCV costs"),
     "nystroem": ("accuracy.defaults:nystroem", "accuracy with Nystroem features of the paper's sizes"),
     "defaults": ("accuracy.defaults", "each default against other values"),
-    "one_pass": ("streams.one_pass", "one pass against fit, and chunks of 1 to 1,000 rows"),
+    "one_pass": ("streams.changes:one_passes", "one pass against fit, and chunks of 1 to 1,000 rows"),
     "ten_streams": ("streams.ten_streams", "accuracy and speed on ten streams, beside river's forest and SGD"),
     "stream_speed": ("streams.ten_streams:speed", "rows a second of a stream, beside river's forest and SGD"),
     "changes": ("streams.changes", "unlearning, a new class, a rare class"),
@@ -31,7 +31,7 @@ PARTS = {
     "paper_forgetting": ("paper.tables:forgetting", "the paper's tables of forgetting and time; paper_forgetting.png"),
     "paper_synthetic": ("paper.synthetic", "the paper's synthetic streams; paper_synthetic.png"),
     "paper_wesad": ("paper.wesad", "leave one subject out on WESAD and chest_accel"),
-    "paper_tuning": ("paper.tuning", "search over one C and reg against two of each; paper_tuning.png"),
+    "paper_tuning": ("paper.readings:tuning", "search over one C and reg against two of each; paper_tuning.png"),
     "paper_readings": ("paper.readings", "which reading of the paper gives its figures"),
 }
 GROUPS = ("speed", "accuracy", "streams", "paper")

@@ -4,8 +4,7 @@ import numpy as np
 
 from benchmarks.harness.plot import BLUE, GREY, ORANGE, grid, legend_below, log_axis, save
 from benchmarks.paper import published
-from benchmarks.paper.jobs import EVERY_ROW, OURS, PAPER
-from benchmarks.paper.results import count, mean, values
+from benchmarks.paper.jobs import EVERY_ROW, OURS, PAPER, count, mean, values
 
 
 def accuracy(found, path):

@@ -13,8 +13,11 @@ from sklearn.svm import SVC
 
 from benchmarks.harness.data import gamma_scale
 from benchmarks.paper.published import SETTINGS
-from benchmarks.rivals import ILVQ, ISVM, LASVM, ORF
+from benchmarks.rivals.ilvq import ILVQ
+from benchmarks.rivals.isvm import ISVM
+from benchmarks.rivals.lasvm import LASVM
 from benchmarks.rivals.methods import RiverModel, arf, fourier_sgd, nystroem_svc
+from benchmarks.rivals.orf import ORF
 from fbtwsvm import FBTWSVM
 
 ONE_PASS = ("ISVM", "LASVM", "ORF", "ILVQ", "Fourier + SGD", "ARF", "AMF")

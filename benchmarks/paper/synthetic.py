@@ -15,8 +15,7 @@ from benchmarks.harness.data import Missing, find
 from benchmarks.harness.measure import peak_memory
 from benchmarks.harness.table import table
 from benchmarks.paper import figures, moa, published
-from benchmarks.paper.jobs import COLUMNS, OURS, Job, Learner, do
-from benchmarks.paper.results import count, mean, mean_sd, values
+from benchmarks.paper.jobs import COLUMNS, OURS, Job, Learner, count, do, mean, mean_sd, values
 from benchmarks.paper.settings import RIVALS, choose
 from fbtwsvm import FBTWSVM
 from fbtwsvm.generators import make

@@ -1,12 +1,13 @@
 """The paper's tables of accuracy, forgetting and time; docs/paper.md says how to read them."""
 
+import itertools
+
 import numpy as np
 
 from benchmarks.harness.data import Missing, fetch, find, load
 from benchmarks.harness.table import optional, table
-from benchmarks.paper import figures, published
-from benchmarks.paper.jobs import BATCH, COLUMNS, EVERY_ROW, OURS, PAPER, Job, choose, do, learn
-from benchmarks.paper.results import best_mean_sd, count, difference, mean, mean_sd, values
+from benchmarks.paper import figures, jobs, published
+from benchmarks.paper.jobs import BATCH, COLUMNS, EVERY_ROW, OURS, PAPER, Job, choose, do, learn, mean, mean_sd, values
 from benchmarks.paper.settings import BATCH_RIVALS, ONE_PASS, RIVALS
 
 SHARES = {"coil": 0.5, "outdoor": 0.5, "dna": 0.5}  # of the training rows that ours may keep; a tenth of others
@@ -29,18 +30,14 @@ def available(names):
 
 def choices(record, quick, names):
     chosen = {name: {} for name in names}
-    for groups in (("ours", "svc", "orf", "ilvq"), ("sgd", "linear")):  # the second need the gamma of the first
-        jobs = []
-        for name in names:
-            known = {group: chosen[name][group] for group in ("svc",) if group in chosen[name]}
-            options = {"quick": quick, "chosen": known}
-            jobs += [Job(choose, name, group, "settings", options=options, limited=False) for group in groups]
-        for job in jobs:
-            results = do(record, job, None)
-            if results[-1]["status"] == "ok":
-                chosen[job.dataset][job.method] = results[-1]["parameters"]
-            else:
-                print(f"No settings for {job.method} on {job.dataset}: {results[-1]['why']}")
+    for name, group in itertools.product(names, ("ours", "svc", "orf", "ilvq", "sgd", "linear")):
+        known = {"svc": chosen[name].get("svc")} if group in ("sgd", "linear") else {}  # they take its gamma
+        options = {"quick": quick, "chosen": known}
+        last = do(record, Job(choose, name, group, "settings", options=options, limited=False), None)[-1]
+        if last["status"] == "ok":
+            chosen[name][group] = last["parameters"]
+        else:
+            print(f"No settings for {group} on {name}: {last['why']}")
     return chosen
 
 
@@ -83,7 +80,15 @@ def print_ours(found, chosen):
         landmarks = ours.get("n_components") if ours.get("feature_map") == "nystroem" else 0
         kept = f"{optional(mean(own, 'kept'), ',.0f')} of {optional(mean(own, 'rows'), ',.0f')}"
         printed = [f"{best:.2f}{'*' if marked else ''}", f"{middle:.2f} +- {spread:.2f}"]
-        here = [best_mean_sd(paper), mean_sd(batch), reached, best_mean_sd(own), above, kept, f"{landmarks:,}"]
+        here = [
+            jobs.best_mean_sd(paper),
+            mean_sd(batch),
+            reached,
+            jobs.best_mean_sd(own),
+            above,
+            kept,
+            f"{landmarks:,}",
+        ]
         lines.append([name, *printed, *here])
     header = ["data", "paper: best", "paper: mean +- sd", "paper's settings here: best / mean +- sd",
               "the same, all rows at once", "paper's mean reached", "our settings: best / mean +- sd",
@@ -127,7 +132,7 @@ def print_best_rival(found):
             lines.append([name, mean_sd(own), "-", "-", "-", "-"])
             continue
         best = max(rivals, key=lambda method: mean(rivals[method]))
-        gap, low, high = difference(own, rivals[best], len(load(name)[3]))
+        gap, low, high = jobs.difference(own, rivals[best], len(load(name)[3]))
         word = "above*" if low > 0 else "below*" if high < 0 else "no significant difference"
         interval = f"{gap:+.2f} ({low:+.2f} to {high:+.2f})"
         lines.append([name, mean_sd(own), best, mean_sd(rivals[best]), interval, word])
@@ -140,8 +145,11 @@ def forgetting(plan):
     names = available(plan.chosen(published.SETTINGS, ["border"]))
     options = {"seeds": plan.seeds or plan.pick(5, 1)}
     cases = [(method, d) for method in PROCEDURES for d in published.STEPS] + [(BATCH, None)]
-    jobs = [Job(learn, name, method, d=d, options=options, limited=False) for name in names for method, d in cases]
-    found = {(job.dataset, job.method, job.d): do(record, job, None) for job in jobs}
+    found = {}
+    for name in names:
+        for method, d in cases:
+            job = Job(learn, name, method, d=d, options=options, limited=False)
+            found[name, method, d] = do(record, job, None)
     print_forgetting(names, found)
     print_time(names, found)
     figures.forgetting(names, found, plan.out / "paper_forgetting.png")
@@ -150,11 +158,11 @@ def forgetting(plan):
 def print_forgetting(names, found):
     def cell(*key):
         results = found[key]
-        return f"{mean_sd(results)} / {count(mean(results, 'nsv'))} / {count(mean(results, 'duals'))}"
+        return f"{mean_sd(results)} / {jobs.count(mean(results, 'nsv'))} / {jobs.count(mean(results, 'duals'))}"
 
     lines = []
     for name in names:
-        printed = [f"{p[0]:.2f} / {count(p[1])}" if p else "-" for p in published.FORGETTING[name]]
+        printed = [f"{p[0]:.2f} / {jobs.count(p[1])}" if p else "-" for p in published.FORGETTING[name]]
         lines.append([name, "paper, printed", *printed])
         for method, words in PROCEDURES.items():
             batch = cell(name, BATCH, None) if method == PAPER else ""

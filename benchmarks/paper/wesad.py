@@ -18,8 +18,7 @@ from benchmarks.harness.data import Missing, find
 from benchmarks.harness.measure import peak_memory
 from benchmarks.harness.table import table
 from benchmarks.paper import published
-from benchmarks.paper.jobs import COLUMNS, Job, Learner, do
-from benchmarks.paper.results import mean, mean_sd, values
+from benchmarks.paper.jobs import COLUMNS, Job, Learner, do, mean, mean_sd, values
 from fbtwsvm import FBTWSVM
 
 CHANNELS = ("ACC", "ECG", "EMG", "EDA", "Temp", "Resp")  # the first has three columns, the others one

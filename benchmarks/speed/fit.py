@@ -131,7 +131,7 @@ def predict(plan):
         speed = f"{len(X) / own.least:,.0f} ({len(X) / own.most:,.0f})"
         cells = [f"{accuracy:.2f}", optional(gap, ".1e"), mebibytes(peak)]
         lines.append([name, speed, ratio(times[LINEAR], own), *cells])
-    title = f"predict, one thread, {len(X):,} test rows of mnist, as many landmarks; LinearSVC has learned {LINEAR_ROWS:,} rows\n"
+    title = f"predict, {len(X):,} test rows of mnist, one thread; LinearSVC has learned {LINEAR_ROWS:,} rows\n"
     title += "(wanted: at least 0.8 times the rows a second of LinearSVC)"
     table(["method", "rows/s", f"times {LINEAR}", "accuracy", "gap", "peak: MiB"], lines, title)
 

@@ -1,24 +1,33 @@
-"""Where the time of fit goes: functions of the package wrapped with a clock, one thread.
+"""Where the time of fit goes: functions of the package wrapped with a clock, one thread; and the first model.
 
 A function's own seconds are those not spent in another function of the list, so the shares add up to one. A name that
 does not exist is an error; a function that was never called has a line with zero calls.
+
+`first`: from `import fbtwsvm` to a fitted iris in a fresh process, and imports alone. Cold: numba's cache is an empty
+folder, and everything is compiled. Warm: the same folder is used again.
 """
 
 import functools
+import json
+import os
+import subprocess
 import sys
+import tempfile
 import time
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from unittest.mock import patch
 
+from sklearn.datasets import load_iris
+
 from benchmarks.harness.internals import FUNCTIONS
-from benchmarks.harness.measure import measured, threads
-from benchmarks.harness.table import number, progress, table
+from benchmarks.harness.measure import Times, measured, ratio, threads
+from benchmarks.harness.table import mebibytes, number, progress, table
 from benchmarks.speed import fit
 
 
 class Clock:
-    """Calls, seconds and own seconds by label; `inner` has, for the running functions, the seconds of those they call."""
+    """Calls, seconds and own seconds by label; `inner` has the seconds of functions that the running ones call."""
 
     def __init__(self):
         self.found, self.inner = {}, []
@@ -101,3 +110,55 @@ def run(plan):
         ]
         title = f"{name}: {found.seconds:.2f} s, largest gap {gap:.1e}, peak {found.peak / 2**20:,.0f} MiB"
         table(["what", "calls", "seconds", "own seconds", "share: %"], lines, title)
+
+
+BARE = "pass"
+IMPORTS = ("import fbtwsvm", "from fbtwsvm import FBTWSVM", "import sklearn.base")
+FIRST_MODEL = """
+import json, sys, time
+X, y = json.load(sys.stdin)
+start = time.perf_counter()
+import fbtwsvm
+model = fbtwsvm.FBTWSVM().fit(X, y)
+seconds = time.perf_counter() - start
+from benchmarks.harness.measure import peak_memory
+print(json.dumps({"seconds": seconds, "peak_bytes": peak_memory(), "gap": float(model.duality_gap_.max())}))
+"""
+
+
+def first_model(cache):
+    """Return seconds, peak bytes and gap of the first model of a process with this folder for compiled functions."""
+    rows = json.dumps([part.tolist() for part in load_iris(return_X_y=True)])
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    command = [sys.executable, "-c", FIRST_MODEL]
+    done = subprocess.run(command, input=rows, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    return json.loads(done.stdout)
+
+
+def process_seconds(code):
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True)
+    return time.perf_counter() - start
+
+
+def first(plan):
+    times = {name: Times() for name in ("cold", "warm", *IMPORTS)}
+    for repeat in range(plan.repeats or plan.pick(3, 1)):
+        progress(f"first model, round {repeat + 1}")
+        with tempfile.TemporaryDirectory() as cache:
+            for start in ("cold", "warm"):
+                found = first_model(cache)
+                times[start].seconds.append(found["seconds"])
+                times[start].result = found
+        bare = process_seconds(BARE)
+        for code in IMPORTS:
+            times[code].seconds.append(max(process_seconds(code) - bare, 0.0))
+    lines = []
+    for start in ("cold", "warm"):
+        row = times[start].result
+        times_warm = ratio(times[start], times["warm"])
+        lines.append([start, times[start], times_warm, f"{row['gap']:.1e}", mebibytes(row["peak_bytes"])])
+    title = "From `import fbtwsvm` to a fitted iris in a fresh process: seconds, least (and largest)"
+    table(["start", "seconds", "times warm", "gap", "peak of the process: MiB"], lines, title)
+    title = "Imports, less the start of Python in the same round (wanted: import fbtwsvm below one second)"
+    table(["statement", "seconds"], [[code, times[code]] for code in IMPORTS], title)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.accuracy.curves import Curve, complete, crossings
+from benchmarks.accuracy.curves import Curve, crossings
 from benchmarks.rivals.methods import OURS
 from benchmarks.speed.fit import least_work
 
@@ -22,12 +22,6 @@ def test_crossings_name_who_is_ahead_and_by_how_much():
         "b": Curve.of([20.0, 30.0, 40.0], [80.0, 82.0, 82.0]),
     }
     assert crossings(found) == [(1, 2, "a", np.inf), (4, 10, "a", 10.0), (30, 40, "b", 2.0)]
-
-
-def test_a_size_counts_when_all_its_seeds_ended_in_time():
-    cells = [(50, 1, 1.0), (50, 0, 2.0), (100, 0, 3.0), (100, 1, 11.0), (200, 0, 4.0)]
-    rows = [dict(zip(("n_components", "seed", "seconds"), cell, strict=True), status="ok") for cell in cells]
-    assert list(complete(rows, seeds=2, limit=10.0)) == [50]
 
 
 def test_floor_is_the_sum_over_rows():

@@ -10,9 +10,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from benchmarks.harness.measure import learn_chunks
-from benchmarks.rivals import ILVQ, ISVM, LASVM, ORF
-from benchmarks.rivals.isvm import ExactMachine
-from benchmarks.rivals.lasvm import OnlineMachine
+from benchmarks.rivals.ilvq import ILVQ
+from benchmarks.rivals.isvm import ISVM, ExactMachine
+from benchmarks.rivals.lasvm import LASVM, OnlineMachine
+from benchmarks.rivals.orf import ORF
 
 RIVALS = (ISVM(C=10.0, gamma=0.3), LASVM(C=10.0, gamma=0.3), ORF(least_rows=10), ILVQ())
 
@@ -42,15 +43,6 @@ def test_isvm_is_libsvm_after_every_row(seed):
         assert 0 <= alpha.min() <= alpha.max() <= C
         assert abs(alpha @ signs[:n]) < 1e-9 * C
         assert np.abs(margins[free]).max(initial=0.0) < 1e-7
-
-
-def test_isvm_takes_rows_that_come_again_and_again():
-    X, signs, C, gamma = problem(3, 30)
-    X, signs = np.tile(X, (4, 1)), np.tile(signs, 4)
-    machine = ExactMachine(C, gamma, X.shape[1])
-    machine.learn(X, signs)
-    libsvm = SVC(C=C, gamma=gamma, tol=1e-9).fit(X, signs)
-    np.testing.assert_allclose(machine.decide(X), libsvm.decision_function(X), atol=1e-5)
 
 
 @pytest.mark.parametrize(("slack", "share"), [(1.0, 0.99), (0.0, 0.9)])
