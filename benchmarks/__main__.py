@@ -4,28 +4,34 @@ import argparse
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.harness.plan import Plan
+from benchmarks.harness.record import Plan
 
 # part: (module[:function], what it prints); the folder of the module is the group of the part
 PARTS = {
     "floor": ("speed.fit:floor", "fit against the least work possible, on one thread and on all cores"),
     "classes": ("speed.fit:classes", "fit and predict with many classes, beside SVC"),
     "growth": ("speed.fit:growth", "seconds and memory of fit against rows"),
-    "memory": ("speed.memory", "flat memory of fit on chunks, of a stream and of the command"),
+    "chunks": ("speed.memory:fit", "seconds and memory of fit on chunks of rows that stay in a file"),
+    "flat_memory": ("speed.memory:stream", "memory of a stream of a million rows"),
+    "command": ("speed.memory:command", "memory of `fbtwsvm stream`, and where its time goes"),
     "predict": ("speed.fit:predict", "rows a second of predict, beside LinearSVC"),
     "first": ("speed.profile:first", "seconds of the first model of a process, and of imports"),
     "profile": ("speed.profile", "where the seconds of fit go"),
-    "command": ("speed.memory:speeds", "rows a second of the generators, and ONNX beside predict"),
+    "generators": ("speed.memory:generators", "rows a second of the generators"),
+    "onnx": ("speed.memory:onnx", "a model exported to ONNX beside predict"),
     "before_after": ("speed.before_after", "CPU seconds before and after a change (needs --base)"),
     "curves": ("accuracy.curves", "accuracy at equal training time, beside three rivals; curves.png"),
     "tuned": ("accuracy.tuned", "untuned and tuned models beside a tuned SVC, nine sets"),
     "tuning": ("accuracy.tuned:tuning", "what a search with FBTWSVMCV costs"),
     "nystroem": ("accuracy.defaults:nystroem", "accuracy with Nystroem features of the paper's sizes"),
     "defaults": ("accuracy.defaults", "each default against other values"),
-    "one_pass": ("streams.changes:one_passes", "one pass against fit, and chunks of 1 to 1,000 rows"),
+    "one_pass": ("streams.changes:one_pass_table", "one pass against fit"),
+    "chunk_sizes": ("streams.changes:chunk_sizes", "accuracy with chunks of 1 to 1,000 rows"),
     "ten_streams": ("streams.ten_streams", "accuracy and speed on ten streams, beside river's forest and SGD"),
     "stream_speed": ("streams.ten_streams:speed", "rows a second of a stream, beside river's forest and SGD"),
-    "changes": ("streams.changes", "unlearning, a new class, a rare class"),
+    "unlearn": ("streams.changes:unlearn", "unlearning against retraining"),
+    "new_class": ("streams.changes:new_class", "what a class costs that comes late"),
+    "imbalance": ("streams.changes:imbalance", "balanced accuracy with a rare class"),
     "soak": ("streams.changes:soak", "five million rows: are sums and planes still exact?"),
     "paper_accuracy": ("paper.tables:accuracy", "the paper's accuracy beside ours and nine rivals; paper_accuracy.png"),
     "paper_forgetting": ("paper.tables:forgetting", "the paper's tables of forgetting and time; paper_forgetting.png"),

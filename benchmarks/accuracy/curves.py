@@ -1,7 +1,7 @@
 """Accuracy at equal training time: ours and three rivals with more and more features, one thread, the same gamma.
 
-gamma is that of FBTWSVM's own gamma="auto" on the training rows; its time is charged to nobody. C, reg and alpha are
-chosen once per data set and method, on training rows alone. Seconds are those of fitting map and classifier.
+gamma is that of gamma="auto" on the training rows; its time is charged to nobody. C, reg and alpha are chosen once per
+data set and method, on training rows alone.
 """
 
 import json

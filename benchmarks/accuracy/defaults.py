@@ -3,9 +3,6 @@
 At most 6,000 training rows of each set are split 70 : 30 at random; test parts are never read. gamma is what
 gamma="auto" chooses on the 70 %, once per split, except where gamma itself is varied. The table has the mean accuracy
 over sets and splits, and the mean difference from the default with its standard error over sets.
-
-`nystroem`: accuracy with features of the paper's sizes; gamma and C by 3-fold search on the training part, whose rows
-keep their order, so that the speakers and writers of one fold are new to the others. mnist has gamma = 0.02.
 """
 
 import time
@@ -101,6 +98,7 @@ SEARCH_ROWS = 8000  # rows of the search
 
 
 def search(X, y, n_components):
+    """Return gamma and C by contiguous folds: the speakers and writers of one are new to the others."""
     if len(X) > SEARCH_ROWS:
         kept = np.sort(np.random.default_rng(0).choice(len(X), SEARCH_ROWS, replace=False))
         X, y = X[kept], y[kept]

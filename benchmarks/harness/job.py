@@ -21,10 +21,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 def run_apart(function, arguments, limit=None):
-    """Run a generator of results in a process of its own, with one thread and at most `limit` seconds.
-
-    Returns the dictionaries that it yields, each with a "status": "ok", or at the end why there are no more of them.
-    """
+    """Return what a generator yields in a process of its own, with a "status": "ok", or why there is no more of it."""
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.harness.job"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

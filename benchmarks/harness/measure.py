@@ -1,7 +1,7 @@
 """Seconds of functions that run in turns, and peak memory.
 
-A time is the least of the rounds, because other work on the machine can only add to it; the largest stands in brackets
-behind it. A ratio is least over least, followed by the smallest and largest ratio of a single round.
+A time is the least of the rounds, because other work can only add to it, with the largest in brackets. A ratio is least
+over least, with the range of the ratios of single rounds.
 """
 
 import ctypes

@@ -1,11 +1,14 @@
-"""Results as rows of a CSV file, each written as soon as it is known, so that a stopped run can be resumed."""
+"""The options of a run; results as rows of a CSV file, written as soon as they are known, so that a run can resume."""
 
 import csv
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+from fbtwsvm import __version__
 
 
 def parse_cell(text):
@@ -67,3 +70,32 @@ class Record:
     def select(self, **cells):
         """Return the rows with these values."""
         return [row for row in self.rows if all(row[name] == value for name, value in cells.items())]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run and how long; None leaves the choice to the part."""
+
+    out: Path = Path("out/benchmarks")
+    quick: bool = False
+    resume: bool = False
+    seeds: int | None = None
+    repeats: int | None = None
+    limit: float | None = None  # seconds
+    names: tuple[str, ...] = ()  # data sets, streams or tasks; none: all of them
+    base: str | None = None  # commit
+
+    def record(self, part, columns):
+        """Return the CSV file of a part; rows of other versions and sizes are in other files."""
+        sizes = "quick" if self.quick else "full"
+        return Record(self.out / f"{part}-{__version__}-{sizes}.csv", columns, resume=self.resume)
+
+    def pick(self, full, quick):
+        """Return the first value, or the second one with --quick."""
+        return quick if self.quick else full
+
+    def chosen(self, known, quick=None):
+        """Return the known names that --names asks for; without it all, or `quick` with --quick."""
+        if self.names:
+            return [name for name in known if name in self.names or name.split(",")[0] in self.names]
+        return list(quick if self.quick and quick else known)

@@ -1,9 +1,7 @@
 """Which reading of the paper gives its figures: each choice that docs/paper.md speaks of, measured.
 
-All start from the paper's settings (random Fourier features, mu = 0.1, distances) and change one thing.
-
-`tuning`: the search over one C and one reg (2-D) against two of each (4-D), on two classes of overlap. Both search the
-same values on a grid; the order of evaluations is random, and curves are means over many orders.
+All start from the paper's settings (random Fourier features, mu = 0.1, distances) and change one thing. `tuning` is
+the search over one C and one reg (2-D) against two of each (4-D), both in a random order over the same grid of values.
 """
 
 import itertools

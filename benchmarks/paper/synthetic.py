@@ -1,7 +1,7 @@
 """Synthetic streams: seconds, memory and accuracy at 10K, 100K and 1M rows, read in chunks.
 
-Sources: "file" is the stream that MOA makes with the seeds of the paper; "MOA" is that stream made here, row for row;
-"generator" is the library's own generator, whose concept is another one. docs/paper.md says more.
+Sources: "file" is MOA's stream with the seeds of the paper; "MOA" is that stream made here, row for row; "generator" is
+the library's own, whose concept is another one.
 """
 
 import itertools
@@ -11,7 +11,7 @@ import zipfile
 
 import numpy as np
 
-from benchmarks.harness.data import Missing, find
+from benchmarks.harness.data import Missing, fetch, find
 from benchmarks.harness.measure import peak_memory
 from benchmarks.harness.table import table
 from benchmarks.paper import figures, moa, published
@@ -43,10 +43,7 @@ def chunks(stream, source, n, seed):
     elif source == "generator":
         blocks = make(stream.lower(), seed=seed, **({"classes": 5} if stream == "RBF" else {})).blocks(n)
     else:
-        path = find(FILES[stream])
-        if not path:
-            raise Missing(f"{FILES[stream]}.npz is not in the folder named by FBTWSVM_DATA.")
-        blocks = file_blocks(path, n)
+        blocks = file_blocks(find(FILES[stream]) or fetch(FILES[stream]), n)
     for X, y in blocks:
         for first in range(0, len(y), CHUNK):
             yield X[first : first + CHUNK].astype(np.float32), y[first : first + CHUNK]

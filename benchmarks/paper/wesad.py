@@ -1,8 +1,8 @@
 """WESAD: leave one subject out, over the archive's own files; and the same on chest_accel.
 
 The archive has a pickle for each subject (S2/S2.pkl ...): a dict with `signal` -> `chest` -> six arrays, `label` and
-`subject`. They are read one at a time by an unpickler that makes numpy arrays and nothing else; the rows that are
-needed (eight chest channels, labels 1 to 3) are written to plain files, which are then read in pieces.
+`subject`. An unpickler that makes numpy arrays and nothing else reads them one at a time; eight chest channels of the
+rows with labels 1 to 3 are written to plain files, which are then read in pieces.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.harness.data import Missing, find
+from benchmarks.harness.data import Missing, fetch, find
 from benchmarks.harness.measure import peak_memory
 from benchmarks.harness.table import table
 from benchmarks.paper import published
@@ -74,10 +74,7 @@ def wesad_subjects():
 
 def chest_accel_subjects(every):
     """Yield the same for chest_accel, whose rows have the number of their subject; every so many rows."""
-    path = find("chest_accel")
-    if not path:
-        raise Missing("chest_accel.npz is not in the folder named by FBTWSVM_DATA.")
-    with np.load(path) as data:
+    with np.load(find("chest_accel") or fetch("chest_accel")) as data:
         X, y, subject = data["X"], data["y"], data["subject"]
     for number in np.unique(subject):
         own = np.flatnonzero(subject == number)[::every]

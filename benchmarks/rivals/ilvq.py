@@ -73,12 +73,10 @@ def best_place(window, window_labels, near, far, candidates):
 
 
 @nb.njit(cache=True)
-def _learn(X, y, first, rate, most_errors, n_candidates, W, labels, size, window, window_labels, state):
-    """Learn rows from `first` on; state holds the errors since the last insertion and the rows seen so far."""
+def _learn(X, y, rate, most_errors, n_candidates, W, labels, size, window, window_labels, state):
+    """Return the number of prototypes; state holds the errors since the last insertion and the rows seen so far."""
     length = len(window)
-    for r in range(first, len(X)):
-        if size == len(W):
-            return size, r
+    for r in range(len(X)):
         x, label = X[r], y[r]
         place = state[1] % length
         window[place], window_labels[place] = x, label
@@ -103,7 +101,7 @@ def _learn(X, y, first, rate, most_errors, n_candidates, W, labels, size, window
             chosen = best_place(rows, row_labels, nears, fars, np.random.permutation(filled)[:n_candidates])
             W[size], labels[size] = rows[chosen], row_labels[chosen]
             size += 1
-    return size, len(X)
+    return size
 
 
 class ILVQ(OnePass):
@@ -121,22 +119,18 @@ class ILVQ(OnePass):
         self.random_state = random_state
 
     def _start(self, X):
-        self._W, self._labels, self.n_prototypes_ = np.zeros((64, X.shape[1])), np.zeros(64, dtype=np.int64), 0
+        self._W, self._labels, self.n_prototypes_ = np.zeros((0, X.shape[1])), np.zeros(0, dtype=np.int64), 0
         self._window, self._window_labels = np.zeros((self.window, X.shape[1])), np.zeros(self.window, np.int64)
         self._state = np.zeros(2, dtype=np.int64)
         self._step = self.rate * float(X.var(axis=0).sum())
         set_seed(np.random.RandomState(self.random_state).randint(2**31 - 1))
 
     def _learn(self, X, labels):
-        done = 0
-        while done < len(X):
-            self.n_prototypes_, done = _learn(
-                X, labels, done, self._step, self.most_errors, self.candidates, self._W, self._labels,
-                self.n_prototypes_, self._window, self._window_labels, self._state,
-            )  # fmt: skip
-            if done < len(X):
-                self._W = np.concatenate([self._W, np.zeros_like(self._W)])
-                self._labels = np.concatenate([self._labels, np.zeros_like(self._labels)])
+        known = self.n_prototypes_
+        self._W = np.concatenate([self._W[:known], np.zeros_like(X)])  # room for as many as there are rows
+        self._labels = np.concatenate([self._labels[:known], np.zeros_like(labels)])
+        parts = (self._W, self._labels, known, self._window, self._window_labels, self._state)
+        self.n_prototypes_ = _learn(X, labels, self._step, self.most_errors, self.candidates, *parts)
 
     def _winners(self, X):
         W = self._W[: self.n_prototypes_]

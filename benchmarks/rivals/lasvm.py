@@ -144,11 +144,6 @@ class OnlineMachine:
         """Return sum_s a_s k(x_s, x) + b."""
         return rbf(X, self.X[: self.size], self.gamma) @ self.a[: self.size] + self._scalars[0]
 
-    def objective(self):
-        """Return the dual objective, sum a_i y_i - 1/2 a'Ka, that is to be made as large as possible."""
-        a = self.a[: self.size]
-        return float(a @ self.y[: self.size] - 0.5 * a @ self.K[: self.size, : self.size] @ a)
-
     def _grow(self):
         most, size = 2 * len(self.y), self.size
         X, K = np.empty((most, self.X.shape[1])), np.empty((most, most))

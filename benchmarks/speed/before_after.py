@@ -1,9 +1,8 @@
 """CPU seconds before and after a change: two commits, fresh processes in turns, one thread.
 
 The median of nine runs each (three with --quick), after one run that fills numba's cache. This file is also the script
-that is timed, with PYTHONPATH=TREE/src of each commit: python before_after.py TASK [--quick]. So it imports no other
-module of benchmarks/ when it starts, and tasks use the public interface only. A task loads its data, compiles by a
-small run of the same kind, and returns what is timed.
+that is timed, with PYTHONPATH=TREE/src of each commit, so it starts without other modules of benchmarks/ and uses the
+public interface only. A task loads its data, compiles by a small run, and returns what is timed.
 """
 
 import json
@@ -73,45 +72,40 @@ def sea(quick):
     return (X[:rows] / 10.0).astype(np.float32), y[:rows]
 
 
-def stream_blocks(quick, **options):
-    """Test then learn blocks of 100 rows."""
+def stream(quick, learn, **options):
+    """Return the test-then-train run of a stream; `learn(model, X, y)` knows in which pieces."""
     X, y = sea(quick)
-
-    def learn(rows):
-        model = FBTWSVM(**STREAM, **(options or {"half_life": 660.0}))
-        for first in range(0, rows, 100):
-            block = slice(first, first + 100)
-            if first:
-                model.predict(X[block])
-            model.partial_fit(X[block], y[block])
-
-    learn(1_500)
-    return lambda: learn(len(y))
+    learn(FBTWSVM(**STREAM, **options), X[:1_500], y[:1_500])
+    return lambda: learn(FBTWSVM(**STREAM, **options), X, y)
 
 
-def stream_auto(quick):
-    return stream_blocks(quick, decay="auto")
+def blocks_of_100(model, X, y):
+    for first in range(0, len(y), 100):
+        block = slice(first, first + 100)
+        if first:
+            model.predict(X[block])
+        model.partial_fit(X[block], y[block])
 
 
-def stream_rows(quick):
-    """Test then learn row by row, with river's interface."""
+def row_by_row(model, X, y):
     from fbtwsvm.river import RiverFBTWSVM
 
-    X, y = sea(quick)
-
-    def learn(rows):
-        model = RiverFBTWSVM(FBTWSVM(**STREAM, half_life=660.0))
-        for row, label in zip(X[:rows].tolist(), y[:rows].tolist(), strict=True):
-            x = dict(enumerate(row))
-            model.predict_one(x)
-            model.learn_one(x, label)
-
-    learn(1_500)
-    return lambda: learn(len(y))
+    model = RiverFBTWSVM(model)
+    for row, label in zip(X.tolist(), y.tolist(), strict=True):
+        x = dict(enumerate(row))
+        model.predict_one(x)
+        model.learn_one(x, label)
 
 
-TASKS = (fit_mnist, fit_coil, fit_sea_chunks, predict_mnist, stream_blocks, stream_rows, stream_auto)
-TASKS = {task.__name__: task for task in TASKS}
+TASKS = {
+    "fit_mnist": fit_mnist,
+    "fit_coil": fit_coil,
+    "fit_sea_chunks": fit_sea_chunks,
+    "predict_mnist": predict_mnist,
+    "stream_blocks": lambda quick: stream(quick, blocks_of_100, half_life=660.0),
+    "stream_rows": lambda quick: stream(quick, row_by_row, half_life=660.0),
+    "stream_auto": lambda quick: stream(quick, blocks_of_100, decay="auto"),
+}
 
 
 @contextmanager

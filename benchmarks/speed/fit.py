@@ -1,7 +1,6 @@
 """Seconds and memory of fit: against the floor, with many classes, with more and more rows; and seconds of predict.
 
-The floor is what any machine of this kind must do at least: map the rows once and form one Gram matrix per class, in
-plain NumPy and float32, with landmarks, normalisation and gamma given.
+The floor is what any such machine must do: map the rows with given landmarks and form one Gram matrix per class.
 """
 
 from types import SimpleNamespace
@@ -165,27 +164,23 @@ def prepare_classes(name, method, quick):
     return lambda: classes_model(method, GAMMAS[name]).fit(X, y)
 
 
-def measure_classes(name, plan):
-    X, y, X_test, y_test = classes_data(name, plan.quick)
-    for method in THREADS:
-        classes_model(method, GAMMAS[name]).fit(X, y).predict(X_test)  # compiles
-    repeats = plan.repeats or plan.pick(5, 1)
-    fits = interleaved(repeats, {m: lambda m=m: classes_model(m, GAMMAS[name]).fit(X, y) for m in THREADS}, THREADS)
-    predicts = interleaved(repeats, {m: lambda m=m: fits[m].result.predict(X_test) for m in THREADS}, THREADS)
-    for method in THREADS:
-        accuracy = 100 * float((predicts[method].result == y_test).mean())
-        yield method, fits[method], fits[THEIRS], predicts[method], predicts[THEIRS], accuracy
-
-
 def classes(plan):
-    lines = []
+    lines, repeats = [], plan.repeats or plan.pick(5, 1)
     for name in plan.chosen(GAMMAS, ["coil"]):
         progress(name)
-        for method, fit, svc_fit, predict, svc_predict, accuracy in measure_classes(name, plan):
-            peak = None
+        X, y, X_test, y_test = classes_data(name, plan.quick)
+        for method in THREADS:
+            classes_model(method, GAMMAS[name]).fit(X, y).predict(X_test)  # compiles
+        runs = {m: lambda m=m, name=name, X=X, y=y: classes_model(m, GAMMAS[name]).fit(X, y) for m in THREADS}
+        fits = interleaved(repeats, runs, THREADS)
+        runs = {m: lambda m=fits[m].result, X=X_test: m.predict(X) for m in THREADS}
+        predicts = interleaved(repeats, runs, THREADS)
+        for method, fit in fits.items():
+            peak, predict = None, predicts[method]
             if method != ALL_CORES:
                 peak = measure_apart(prepare_classes, name=name, method=method, quick=plan.quick).peak
-            times = [fit, ratio(fit, svc_fit), predict, ratio(svc_predict, predict)]
+            times = [fit, ratio(fit, fits[THEIRS]), predict, ratio(predicts[THEIRS], predict)]
+            accuracy = 100 * float((predict.result == y_test).mean())
             cells = [f"{accuracy:.2f}", optional(largest_gap(fit.result), ".1e"), mebibytes(peak)]
             lines.append([name, method, *times, *cells])
     title = "Many classes: seconds, least (and largest), one thread unless it says otherwise; SVC has one thread only\n"

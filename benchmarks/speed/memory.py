@@ -168,14 +168,3 @@ def onnx(plan):
         lines.append([name, len(X_test), differ, *seconds])
     title = "All test rows by predict and by onnxruntime in turns (wanted: same answers, ratio <= 1)"
     table(["data", "rows", "answers that differ", "predict: s", "onnxruntime: s", "ratio"], lines, title)
-
-
-def run(plan):
-    fit(plan)
-    stream(plan)
-    command(plan)
-
-
-def speeds(plan):
-    generators(plan)
-    onnx(plan)

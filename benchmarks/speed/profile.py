@@ -1,10 +1,7 @@
 """Where the time of fit goes: functions of the package wrapped with a clock, one thread; and the first model.
 
-A function's own seconds are those not spent in another function of the list, so the shares add up to one. A name that
-does not exist is an error; a function that was never called has a line with zero calls.
-
-`first`: from `import fbtwsvm` to a fitted iris in a fresh process, and imports alone. Cold: numba's cache is an empty
-folder, and everything is compiled. Warm: the same folder is used again.
+A function's own seconds are those not spent in another function of the list, so the shares add up to one. `first` is
+the time to a fitted iris in a fresh process; cold: numba's cache is an empty folder, warm: it is used again.
 """
 
 import functools

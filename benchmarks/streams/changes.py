@@ -48,7 +48,7 @@ def one_pass(name, seed, rows):
     return *scores, held.kept, held.bytes / 2**20, fit_s, pass_s, len(y)
 
 
-def passes(plan):
+def one_pass_table(plan):
     seeds, lines = plan.seeds or plan.pick(5, 1), []
     for name in plan.chosen(SETTINGS, ["border"]):
         progress(name)
@@ -79,15 +79,6 @@ def chunk_sizes(plan):
     table(["data", "1", "10", "100", "1,000", "range"], lines, title)
 
 
-def one_passes(plan):
-    passes(plan)
-    chunk_sizes(plan)
-
-
-def letter_model(X, memory=200):
-    return model_for("letter", X, 0).set_params(memory=memory)
-
-
 def unlearn(plan):
     X, y, X_test, y_test = shuffled("letter", 0)
     X, y = X[: plan.pick(None, 1_500)], y[: plan.pick(None, 1_500)]
@@ -95,15 +86,15 @@ def unlearn(plan):
     tasks = {"10 rows of one class": (np.flatnonzero(y == 3)[:10], 10), "1 % over all classes": (spread, 50)}
     lines = []
     for memory in (50, 200):
-        model = learn_chunks(letter_model(X, memory=memory), X, y, 1000)
+        model = learn_chunks(model_for("letter", X, 0).set_params(memory=memory), X, y, 1000)
         for name, (out, wanted) in tasks.items():
             progress(f"unlearn, memory {memory}, {name}")
             rest = np.setdiff1d(np.arange(len(y)), out)
             seconds = []
             for _ in range(plan.repeats or plan.pick(5, 1)):
-                twin, retrained = deepcopy(model), letter_model(X, memory=memory)
+                twin, retrained = deepcopy(model), model_for("letter", X, 0).set_params(memory=memory)
                 cost = seconds_of(twin.unlearn, X[out], y[out])
-                fit = seconds_of(letter_model(X, memory=memory).fit, X[rest], y[rest])
+                fit = seconds_of(model_for("letter", X, 0).set_params(memory=memory).fit, X[rest], y[rest])
                 seconds.append((cost, fit, seconds_of(learn_chunks, retrained, X[rest], y[rest], 1000)))
             cost, fit, one_pass = 1000 * np.median(seconds, axis=0)
             same = 100 * (retrained.predict(X_test) == twin.predict(X_test)).mean()
@@ -124,7 +115,7 @@ def new_class(plan):
     for label in plan.pick((0, 7, 18), (0,)):
         progress(f"new class {label}")
         old, new = np.flatnonzero(y != label), np.flatnonzero(y == label)
-        model = learn_chunks(letter_model(X, memory=50), X[old[:3000]], y[old[:3000]], 100)
+        model = learn_chunks(model_for("letter", X, 0), X[old[:3000]], y[old[:3000]], 100)
         chunks = [np.concatenate([old[first : first + 90], new[i : i + 10]])
                   for first, i in zip(range(3100, 4900, 90), range(0, 200, 10), strict=True)]  # fmt: skip
         seconds = []
@@ -134,7 +125,7 @@ def new_class(plan):
         for chunk in chunks:
             model.partial_fit(X[chunk], y[chunk])
         rows = np.concatenate([old[:4900], new[:200]])
-        batch = letter_model(X).fit(X[rows], y[rows])
+        batch = model_for("letter", X, 0).fit(X[rows], y[rows])
         own = y_test == label
         found = [f"{100 * (m.predict(X_test[own]) == label).mean():.1f}" for m in (model, batch)]
         scores = [f"{100 * m.score(X_test, y_test):.1f}" for m in (model, batch)]
@@ -174,11 +165,6 @@ def imbalance(plan):
             found.setdefault(name, []).append(score)
     title = f"covtype, classes 0 and 1 at 1 % and 99 %, one pass over {n:,} rows in chunks of 500, {seeds} draws"
     table(["model", "balanced accuracy: %"], [[name, mean_sd(scores, 1)] for name, scores in found.items()], title)
-
-
-def run(plan):
-    for part in plan.chosen(("unlearn", "new_class", "imbalance")):
-        globals()[part](plan)
 
 
 CHUNK = 5000

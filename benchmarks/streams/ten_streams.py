@@ -1,9 +1,7 @@
 """Prequential accuracy on ten streams, row by row and in blocks of 100, beside river's forest, SGD and the last label.
 
 One setting for all: FBTWSVM(decay="auto", random_state=0). Columns are brought to [0, 1] by the first 500 rows; no
-past label is a feature. --resume keeps what is finished.
-
-`speed`: rows a second on SEA with drift, one thread, with 200 features for all.
+past label is a feature. `speed` has rows a second on SEA with drift, with 200 features for all.
 """
 
 import numpy as np
@@ -49,9 +47,9 @@ def measure(record, name, method, size, limit):
     X = unit_columns(X)
     with threads(1):
         last = run_prequential(make(method, size, X), X, y, size, np.unique(y) if method == "SGD" else None)
-    measures = {measure: 100 * getattr(last, measure) for measure in MEASURES}
+    found = {measure: 100 * getattr(last, measure) for measure in MEASURES}
     return record.add(
-        stream=name, method=method, block=size, rows=len(y), rows_per_second=last.rows_per_second, **measures
+        stream=name, method=method, block=size, rows=len(y), rows_per_second=last.rows_per_second, **found
     )
 
 

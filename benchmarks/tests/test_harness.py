@@ -15,11 +15,6 @@ def results(n):
         raise ValueError("nothing to do")
 
 
-def endless():
-    while True:
-        yield {}
-
-
 def missing():
     yield from data.fetch("no such set")
 
@@ -32,7 +27,7 @@ def test_results_come_from_a_process_of_their_own():
 
 
 def test_results_that_are_there_when_the_time_is_over_count():
-    found = job.run_apart(endless, {}, limit=8.0)
+    found = job.run_apart(results, {"n": 10**9}, limit=8.0)
     assert found[0]["status"] == "ok"
     assert found[-1] == {"status": "over time", "why": "more than 8 s"}
 
@@ -59,7 +54,9 @@ def test_peak_memory_is_that_above_the_memory_before():
 
 
 def test_groups_are_folders_and_wrong_options_are_errors():
-    assert parse(["streams", "--seeds", "2"])[0] == ["one_pass", "ten_streams", "stream_speed", "changes", "soak"]
+    assert parse(["streams", "--seeds", "2"])[0] == [
+        name for name, (module, _) in PARTS.items() if module.startswith("streams.")
+    ]
     assert {module.split(".")[0] for module, _ in PARTS.values()} == set(GROUPS)
     for wrong in (["cat"], ["before_after"]):
         with pytest.raises(SystemExit):

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.harness.record import Record
 from benchmarks.paper import jobs, moa, published, settings, synthetic, wesad
 
 
@@ -22,17 +21,6 @@ def test_learning_in_one_pass_and_in_batch(small_data):
         kept[method] = row.get("kept")
     assert kept[jobs.OURS] <= 90  # a tenth
     assert kept[jobs.EVERY_ROW] < kept[jobs.PAPER] <= kept[jobs.BATCH] == 900
-
-
-def test_a_job_that_was_over_time_runs_again_with_another_limit(tmp_path, monkeypatch):
-    rows = [{"status": "ok", "accuracy": 90.0}, {"status": "over time", "why": "more than 5 s"}]
-    calls = []
-    monkeypatch.setattr(jobs, "run_apart", lambda function, arguments, limit: calls.append(limit) or rows)
-    record, task = Record(tmp_path / "a.csv", jobs.COLUMNS), jobs.Job(jobs.learn, "border", "ORF")
-    assert jobs.mean_sd(jobs.do(record, task, 5.0)) == "90.00, n = 1"
-    jobs.do(record, task, 5.0)
-    jobs.do(record, task, 60.0)
-    assert calls == [5.0, 60.0]
 
 
 def test_significance_is_paired():
