@@ -48,9 +48,8 @@ def measure(record, name, method, size, limit):
     with threads(1):
         last = run_prequential(make(method, size, X), X, y, size, np.unique(y) if method == "SGD" else None)
     found = {measure: 100 * getattr(last, measure) for measure in MEASURES}
-    return record.add(
-        stream=name, method=method, block=size, rows=len(y), rows_per_second=last.rows_per_second, **found
-    )
+    found["rows_per_second"] = last.rows_per_second
+    return record.add(stream=name, method=method, block=size, rows=len(y), **found)
 
 
 def cell(row):
