@@ -194,7 +194,7 @@ def report(plan, record, sets, seeds, limit):
         for start, end, who, lead in crossings({method: curve_of(own) for method, own in found.items()}):
             by = "ours has not begun" if np.isinf(lead) else f"{lead:.2f}"
             ahead.append([name, f"{number(start)} to {number(end)}", who, by])
-    title = "Area under the best accuracy within t seconds, over log t, divided by the width: an average accuracy"
+    title = "Area under the best accuracy within t seconds, over log t, as an average accuracy"
     table(["data", "method", "area", "seeds", "from: s", "to: s", "other area", "to: s"], lines, title)
     title = "Where another method is ahead of ours, on the mean of the seeds"
     table(["data", "seconds", "ahead", "by at most"], ahead or [["-", "-", "nobody", "-"]], title)

@@ -45,7 +45,7 @@ def smallest_eigenvalue(model):
 
 
 def distance_to_fresh_solve(model):
-    """Return the relative distance of a stream's planes to those solved anew from its sums and kept rows."""
+    """Return the relative distance of a stream's planes to those solved again from its sums and kept rows."""
     member = deepcopy(model.settle()._learner).members[0]
     known = member.planes.copy()
     member.kept = replace(member.kept, alpha=np.zeros_like(member.kept.alpha))

@@ -122,19 +122,19 @@ def choose_ours(X, y, *, quick=False):
     X, y = sample(X, y, 2_000 if quick else MOST_ROWS)
     count = min(n_features, MOST_FEATURES, 3 * len(y) // 5)
 
-    def judge(parameters):
+    def score_of(parameters):
         return score(lambda: FBTWSVM(random_state=0, n_components=count, **parameters), X, y)
 
     maps = itertools.product(("nystroem", "fourier"), GAMMAS)
     candidates = [{"feature_map": kind, "gamma": gamma_scale(X) * factor} for kind, factor in maps]
-    scores = [judge(candidate) for candidate in candidates]
+    scores = [score_of(candidate) for candidate in candidates]
     best, top = candidates[int(np.argmax(scores))], max(scores)
     for name, values in STEPS.items():
         if name == "mu" and best.get("membership") == "none":
             continue  # all memberships are one
         default = FBTWSVM().get_params()[name]
         for candidate in [{**best, name: value} for value in values if value != default]:
-            found = judge(candidate)
+            found = score_of(candidate)
             if found > top:
                 best, top = candidate, found
     return {**best, "n_components": n_features}

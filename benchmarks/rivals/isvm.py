@@ -230,7 +230,7 @@ class ExactMachine:
             self._renew()
 
     def _renew(self):
-        """Compute R, g and b anew against rounding."""
+        """Compute R, g and b again, against rounding."""
         self._counts[1] = 0
         size = self._counts[0]
         held = self.members[:size]
