@@ -23,7 +23,6 @@ from fbtwsvm import FBTWSVM
 
 SETS = ("letter", "usps", "isolet", "mnist", "covtype")
 FEATURES = (50, 100, 200, 400, 800, 1_600, 3_200)
-COVTYPE_TEST = 100_000
 CHOICE_ROWS, CHOICE_FEATURES = 5_000, 400
 COLUMNS = ("dataset", "method", "n_components", "seed", "status", "seconds", "accuracy")
 
@@ -35,7 +34,7 @@ def data(name, quick):
     else:
         X, y = load_stream(name)
         order = np.random.default_rng(0).permutation(len(X))
-        held = min(COVTYPE_TEST, len(X) // 4)
+        held = min(100_000, len(X) // 4)
         test, train = order[:held], order[held:]
         scaler = StandardScaler().fit(X[train])
         parts = scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test]

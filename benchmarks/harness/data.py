@@ -74,7 +74,8 @@ def unit_columns(X):
 
 def gamma_scale(X):
     """Return gamma="scale": 1 / (number of columns x variance)."""
-    return 1.0 / (X.shape[1] * float(X.var(dtype=np.float64)))
+    mean = float(X.mean(dtype=np.float64))
+    return 1.0 / float(((X - mean) ** 2).sum(axis=1).mean(dtype=np.float64))
 
 
 def fetch(name):

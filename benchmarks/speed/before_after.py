@@ -68,8 +68,7 @@ def fit_sea_chunks(quick):
 
 def sea(quick):
     X, y = load("streams/sea50k_drift", "X", "y")
-    rows = 25_000 if quick else 50_000
-    return (X[:rows] / 10.0).astype(np.float32), y[:rows]
+    return (X[: 25_000 if quick else 50_000] / 10.0).astype(np.float32), y[: 25_000 if quick else 50_000]
 
 
 def stream(quick, learn, **options):
