@@ -17,7 +17,7 @@ import psutil
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harness.table import number
-from fbtwsvm.stream import chunked, prequential
+from fbtwsvm.evaluate import chunked, prequential
 
 CORES = len(os.sched_getaffinity(0))
 

@@ -15,7 +15,7 @@ from benchmarks.harness.table import progress
 from benchmarks.paper import settings
 from benchmarks.paper.published import SETTINGS
 from fbtwsvm import FBTWSVM
-from fbtwsvm.stream import prequential
+from fbtwsvm.evaluate import prequential
 
 PAPER, EVERY_ROW, BATCH, OURS = "FBTWSVM, paper", "FBTWSVM, all rows in the sums", "FBTWSVM, batch", "FBTWSVM, ours"
 KEY = ("dataset", "method", "setting", "d", "options")

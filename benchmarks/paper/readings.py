@@ -12,7 +12,6 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.multiclass import OneVsOneClassifier
 
 from benchmarks.harness.data import load, shuffled
-from benchmarks.harness.internals import inspect
 from benchmarks.harness.table import mean_sd, progress, table
 from benchmarks.paper import figures, published
 from benchmarks.paper.jobs import COLUMNS, Job, do, learn_prequential
@@ -80,7 +79,7 @@ def accept(plan, seeds):
                     model = FBTWSVM(random_state=seed, warm_up=first, **papers_settings(name, X, **changes))
                     learn_prequential(model, X, y, first, solve_each=True)
                     found.append(100 * model.score(X_test, y_test))
-                    kept.append(inspect(model).kept)
+                    kept.append(model.inspect().kept)
                 cells.append(f"{mean_sd(found)} ({np.mean(kept):.0f})")
             lines.append([rule, statistics, *cells])
     title = f"Which new rows are kept: test accuracy in % (rows kept), one pass, nothing forgotten, {seeds} seeds"

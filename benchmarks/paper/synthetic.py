@@ -18,7 +18,7 @@ from benchmarks.paper import figures, moa, published
 from benchmarks.paper.jobs import COLUMNS, OURS, Job, Learner, count, do, mean, mean_sd, values
 from benchmarks.paper.settings import RIVALS, choose
 from fbtwsvm import FBTWSVM
-from fbtwsvm.generators import make
+from fbtwsvm.data.generators import make
 
 CHUNK = 5_000  # the paper's first training
 FILES = {"LED": "LED_1M", "SEA": "SEA_1M", "RTG": "RTG_100K", "RBF": "RBF_100K", "HYPER": "HYPER_100K"}

@@ -97,6 +97,27 @@ def _shift_bias(c, y, g, n, group, scalars):
 
 
 @nb.njit(cache=True)
+def _first_change(c, alpha, box, g, group, members, size, beta, slopes):
+    """Return the shortest step to a change of groups, the kind of change, and which row it is."""
+    step, event, who = box[c] - alpha[c], 0, c
+    if slopes[c] > TINY and -g[c] / slopes[c] < step:
+        step = -g[c] / slopes[c]
+    for s in range(size):
+        slope, value, most = beta[s + 1], alpha[members[s]], box[members[s]]
+        if slope > TINY and (most - value) / slope < step:
+            step, event, who = (most - value) / slope, 1, s
+        elif slope < -TINY and value / -slope < step:
+            step, event, who = value / -slope, 2, s
+    for i in range(slopes.shape[0]):
+        slope = slopes[i]
+        if group[i] == ERROR and slope > TINY and -g[i] / slope < step:
+            step, event, who = -g[i] / slope, 3, i
+        elif group[i] == REST and slope < -TINY and g[i] / -slope < step:
+            step, event, who = g[i] / -slope, 3, i
+    return step, event, who
+
+
+@nb.njit(cache=True)
 def _move(c, gamma, X, y, box, alpha, g, n, group, members, counts, R, Q, scalars):
     """Raise a_c until row c is optimal."""
     most, patience = Q.shape[0] - 1, 1000 + 100 * n
@@ -140,22 +161,7 @@ def _move(c, gamma, X, y, box, alpha, g, n, group, members, counts, R, Q, scalar
             row, factor = Q[s], beta[s + 1]
             for i in range(n):
                 slopes[i] += row[i] * factor
-        # the shortest of all ways to a change of groups
-        step, event, who = box[c] - alpha[c], 0, c
-        if slopes[c] > TINY and -g[c] / slopes[c] < step:
-            step = -g[c] / slopes[c]
-        for s in range(size):
-            slope, value, most_of_it = beta[s + 1], alpha[members[s]], box[members[s]]
-            if slope > TINY and (most_of_it - value) / slope < step:
-                step, event, who = (most_of_it - value) / slope, 1, s
-            elif slope < -TINY and value / -slope < step:
-                step, event, who = value / -slope, 2, s
-        for i in range(n):
-            slope = slopes[i]
-            if group[i] == ERROR and slope > TINY and -g[i] / slope < step:
-                step, event, who = -g[i] / slope, 3, i
-            elif group[i] == REST and slope < -TINY and g[i] / -slope < step:
-                step, event, who = g[i] / -slope, 3, i
+        step, event, who = _first_change(c, alpha, box, g, group, members, size, beta, slopes)
         step = max(step, 0.0)
         alpha[c] += step
         scalars[0] += beta[0] * step

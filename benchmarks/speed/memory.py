@@ -14,12 +14,11 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness.data import load, load_stream
-from benchmarks.harness.internals import inspect
 from benchmarks.harness.job import measure_apart, run_apart
 from benchmarks.harness.measure import CORES, interleaved, peak_memory
 from benchmarks.harness.table import mebibytes, number, progress, table
 from fbtwsvm import FBTWSVM
-from fbtwsvm.generators import GENERATORS, make
+from fbtwsvm.data.generators import GENERATORS, make
 
 SIZES, QUICK_SIZES = (100_000, 300_000, 1_000_000), (2_000, 3_000, 4_000)
 
@@ -75,7 +74,7 @@ def learn_stream(folder, rows, columns, marks):
         model.partial_fit(X, y)
         learned += len(y)
         if learned in marks:
-            yield {"state_bytes": inspect(model).bytes, "peak_bytes": peak_memory()}
+            yield {"state_bytes": model.inspect().bytes, "peak_bytes": peak_memory()}
 
 
 def stream(plan):
@@ -148,7 +147,7 @@ def generators(plan):
 def onnx(plan):
     import onnxruntime
 
-    from fbtwsvm.onnx import export_onnx
+    from fbtwsvm.export.onnx import export_onnx
 
     lines = []
     for name in plan.pick(("letter", "mnist"), ("letter",)):

@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import balanced_accuracy_score
 
 from benchmarks.harness.data import gamma_scale, load_stream, shuffled, unit_columns
-from benchmarks.harness.internals import distance_to_fresh_solve, inspect, smallest_eigenvalue
+from benchmarks.harness.internals import distance_to_fresh_solve, smallest_eigenvalue
 from benchmarks.harness.measure import learn_chunks, seconds_of
 from benchmarks.harness.table import mean_sd, progress, table
 from benchmarks.rivals.methods import fourier_sgd
@@ -43,7 +43,7 @@ def one_pass(name, seed, rows):
     fit_s = seconds_of(batch.fit, X, y)
     learn_chunks(model_for(name, X, seed), X[:size], y[:size], size)  # compiles
     pass_s = seconds_of(learn_chunks, stream, X, y, size)
-    held = inspect(stream)
+    held = stream.inspect()
     scores = [100 * model.score(X_test, y_test) for model in (batch, stream)]
     return *scores, held.kept, held.bytes / 2**20, fit_s, pass_s, len(y)
 
@@ -77,6 +77,27 @@ def chunk_sizes(plan):
         lines.append([name, *(f"{score:.2f}" for score in found), f"{max(found) - min(found):.2f}"])
     title = f"Test accuracy after {rows:,} rows in chunks, mean of {seeds} seeds (wanted: range at most 0.5)"
     table(["data", "1", "10", "100", "1,000", "range"], lines, title)
+
+
+def after_fit(plan):
+    """Fit half of the rows, then learn the other half in chunks of 100."""
+    header, lines = ["data", "fit of half", "and 100 rows", "and the other half", "fit of all", "kept to go on"], []
+    for name in plan.chosen(SETTINGS, ["border"]):
+        found = []
+        for seed in range(plan.seeds or plan.pick(3, 1)):
+            X, y, X_test, y_test = shuffled(name, seed)
+            X, y = X[: plan.pick(20_000, 800)], y[: plan.pick(20_000, 800)]
+            half, model, every = len(y) // 2, model_for(name, X, seed), model_for(name, X, seed).fit(X, y)
+            scores = [100 * model.fit(X[:half], y[:half]).score(X_test, y_test)]
+            held = model.inspect().bytes / 2**20
+            for part in (slice(half, half + 100), slice(half + 100, None)):
+                learn_chunks(model, X[part], y[part], 100)
+                scores.append(100 * model.score(X_test, y_test))
+            found.append([*scores, 100 * every.score(X_test, y_test), held])
+            progress(f"{name}, seed {seed}")
+        *scores, held = zip(*found, strict=True)
+        lines.append([name, *(mean_sd(values) for values in scores), f"{np.mean(held):.1f} MiB"])
+    table(header, lines, "Going on after fit: test accuracy in %")
 
 
 def unlearn(plan):
