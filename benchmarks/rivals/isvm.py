@@ -97,6 +97,18 @@ def _shift_bias(c, y, g, n, group, scalars):
 
 
 @nb.njit(cache=True)
+def _slopes(column, y, Q, size, beta, slopes):
+    """Set how fast each g_i changes with a_c."""
+    n = slopes.shape[0]
+    for i in range(n):
+        slopes[i] = column[i] + y[i] * beta[0]
+    for s in range(size):
+        row, factor = Q[s], beta[s + 1]
+        for i in range(n):
+            slopes[i] += row[i] * factor
+
+
+@nb.njit(cache=True)
 def _first_change(c, alpha, box, g, group, members, size, beta, slopes):
     """Return the shortest step to a change of groups, the kind of change, and which row it is."""
     step, event, who = box[c] - alpha[c], 0, c
@@ -154,13 +166,7 @@ def _move(c, gamma, X, y, box, alpha, g, n, group, members, counts, R, Q, scalar
                 break
             continue
         _sensitivities(R, Q, members, size, y, c, column, beta)
-        slopes[:] = column
-        for i in range(n):
-            slopes[i] += y[i] * beta[0]
-        for s in range(size):
-            row, factor = Q[s], beta[s + 1]
-            for i in range(n):
-                slopes[i] += row[i] * factor
+        _slopes(column, y, Q, size, beta, slopes)
         step, event, who = _first_change(c, alpha, box, g, group, members, size, beta, slopes)
         step = max(step, 0.0)
         alpha[c] += step
