@@ -3,7 +3,8 @@
     python tools/test_kernels.py [pytest arguments]
 
 Each line of COMBINATIONS is one run of the whole suite in a process of its own.  OpenBLAS takes its nearest kernel
-where it has none of that name; the table names the one in use.  With FBTWSVM_DATA set, every second run has the data folder.
+where it has none of that name; the table names the one in use.  With FBTWSVM_DATA set, every second run
+has the data folder.
 """
 
 from __future__ import annotations
