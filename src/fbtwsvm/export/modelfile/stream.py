@@ -1,4 +1,4 @@
-"""Format 1 of a model file: the learner of a stream with all that it needs to go on."""
+"""Format 1 of a model file: a stream model with all that it needs to go on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .schema import FLOATS, ArrayOf, Bool, Context, DType, Float, Int, ListOf, M
 from .strings import Ids, Keys, Labels, Strings
 
 
-# The learner of a stream: "K" classes, "D" columns with the bias, "E" machines; "n" rows of one store.
+# Sizes: "K" classes, "D" columns with the bias, "E" members of the committee, "n" rows of one array.
 def _settings(tol: float, max_iter: int, **fields: Any) -> Settings:
     return Settings(**fields, options=SolverOptions(tol, max_iter, None))
 
@@ -131,18 +131,18 @@ _MEMBER_FIELDS: dict[str, Spec] = {
 
 def _member(**fields: Any) -> Member:
     pending, nearest = fields.pop("pending"), fields.pop("nearest")
-    if fields["low"] is None or fields["high"] is None:  # version 0.5.0 held the distance of the nearest row instead
+    if fields["low"] is None or fields["high"] is None:  # version 0.5.0 stored the distance of the nearest row instead
         fields |= _old_ranges(fields["settings"], nearest, fields["farthest"])
     if len(fields["settings"].C) != len(fields["planes"]) or len(fields["settings"].reg) != len(fields["planes"]):
         raise ModelFileError("sizes of arrays do not agree")
     if fields["n_pending"] != (0 if pending is None else len(pending)):
-        raise ModelFileError("rows that wait are missing")
+        raise ModelFileError("pending rows are missing")
     member: Member = blank(Member)(**fields, pending=[] if pending is None else [pending])
     return member
 
 
 def _old_ranges(settings: Settings, nearest: Any, farthest: Any) -> dict[str, Any]:
-    """Ranges of memberships from the distances of the nearest and the farthest row of each class."""
+    """Return ranges of memberships from the distances of the nearest and the farthest row of each class."""
     if nearest is None:
         raise ModelFileError("ranges of memberships are missing")
     shape = (len(nearest), len(nearest))
@@ -156,7 +156,7 @@ def _old_ranges(settings: Settings, nearest: Any, farthest: Any) -> dict[str, An
 
 
 def _member_parts(member: Member) -> dict[str, Any]:
-    """Pending rows are joined, as the next re-solve does anyway."""
+    """Return the parts; pending rows are joined, as the next re-solve does anyway."""
     pending = member.pending[0].join(*member.pending[1:]) if member.pending else None
     return {**vars(member), "pending": pending, "nearest": None}
 
@@ -185,7 +185,7 @@ _PENDING = Record(
         "far": ArrayOf("f8", "n", "K"),
     },
     own=("n",),
-    parts=lambda told: {"labels": told[0], "times": told[1], "near": told[2].near, "far": told[2].far},
+    parts=lambda rows: {"labels": rows[0], "times": rows[1], "near": rows[2].near, "far": rows[2].far},
 )  # fmt: skip
 _MONITOR = Record(
     blank(ResidualMonitor),
@@ -196,7 +196,7 @@ _MONITOR = Record(
 def _stream(**fields: Any) -> StreamModel:
     members, pending = fields["members"], fields.pop("pending_calibration")
     if not members or not len(members) == len(fields["policies"]) == len(fields["trust"]):
-        raise ModelFileError("a committee has no members, or too many")
+        raise ModelFileError("a committee has no members, or its parts have different numbers of them")
     check_sorted(fields["classes"])
     fields["policies"] = tuple(fields["policies"])
     fields["lineage"] = frozenset(fields["lineage"])
@@ -207,7 +207,7 @@ def _stream(**fields: Any) -> StreamModel:
 
 
 def _stream_parts(model: StreamModel) -> dict[str, Any]:
-    """Rows that offsets have not been told of are joined, as is done before they are."""
+    """Return the parts; pending calibration rows are joined."""
     pending = None
     if model.pending_calibration:
         labels, times, results = zip(*model.pending_calibration, strict=True)
@@ -218,7 +218,7 @@ def _stream_parts(model: StreamModel) -> dict[str, Any]:
 
 
 class _Drifts:
-    """Rows at which drift was seen."""
+    """Rows at which drift was detected."""
 
     def write(self, value: Any, writer: Writer) -> int:
         """Store them."""
