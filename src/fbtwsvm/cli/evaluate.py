@@ -11,7 +11,7 @@ from ..evaluate.score import Score
 from .model_file import read_model
 from .options import READING, Json, ModelArgument, SourceArgument, SourceOptions, with_options
 from .output import print_facts, print_json, print_table, progress
-from .predict import PIECE
+from .rows import pieces
 
 _MOST_SHOWN = 20  # classes whose confusion matrix is printed
 Target = Annotated[
@@ -34,12 +34,10 @@ def evaluate(
     rows = 0
     with progress(as_json) as report:
         place = reading.open(source, table_model.columns)
-        for table in place.tables():
-            for first in range(0, table.num_rows, PIECE):
-                part = table.slice(first, PIECE)
-                score.add(table_model.columns.targets(part, rows), table_model.predict(part, rows))
-                rows += part.num_rows
-                report(rows, score, place.share_done())
+        for table in pieces(place):
+            score.add(table_model.columns.targets(table, rows), table_model.predict(table, rows))
+            rows += table.num_rows
+            report(rows, score, place.share_done())
     if not rows:
         raise DataError(f"{place.name} has no rows.")
     accuracy, kappa, _, balanced = score.all()

@@ -42,20 +42,9 @@ def generate(
     """Generate a synthetic stream: led, sea, rtg (random tree), rbf, hyper (rotating hyperplane)."""
     if name not in GENERATORS:
         raise typer.BadParameter(f"there are the generators {', '.join(GENERATORS)}, not {name!r}")
-    generator = _generator(
-        name,
-        seed=seed,
-        noise=noise,
-        drift_every=drift_every,
-        drift_speed=drift_speed,
-        drifting=drifting,
-        features=features,
-        classes=classes,
-        centroids=centroids,
-        spread=spread,
-        depth=depth,
-        function=function,
-    )
+    options = {"drift_speed": drift_speed, "drifting": drifting, "features": features, "classes": classes}
+    options |= {"centroids": centroids, "spread": spread, "depth": depth, "function": function, "noise": noise}
+    generator = _generator(name, seed=seed, drift_every=drift_every, **options)
     if output == "-":
         if as_json:
             raise typer.BadParameter("--json describes the file that was written: give --output")

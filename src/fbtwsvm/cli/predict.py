@@ -18,8 +18,7 @@ from ..data.table_model import TableModel
 from .model_file import check_writable, read_model
 from .options import READING, ModelArgument, SourceArgument, SourceOptions, with_options
 from .output import log, progress
-
-PIECE = 8192  # rows predicted at a time
+from .rows import pieces
 
 
 @with_options(READING)
@@ -41,14 +40,13 @@ def predict(
     rows = 0
     with progress(output == "-" and sys.stdout.isatty()) as report, ExitStack() as stack:
         file: BinaryIO | None = None
-        for table in place.tables():
-            for first in range(0, table.num_rows, PIECE):
-                answers = _answers(table_model, table.slice(first, PIECE), rows, proba)
-                file = file or _opened(output, stack)  # only now: older answers survive a source that cannot be read
-                write(answers, file, rows == 0)
-                file.flush()
-                rows += answers.num_rows
-                report(rows, share=place.share_done())
+        for table in pieces(place):
+            answers = _answers(table_model, table, rows, proba)
+            file = file or _opened(output, stack)  # only now: older answers survive a source that cannot be read
+            write(answers, file, rows == 0)
+            file.flush()
+            rows += answers.num_rows
+            report(rows, share=place.share_done())
         if file is None:  # no rows, no answers, but a file that other programs can read
             write(_no_answers(table_model, proba), _opened(output, stack), True)
     if output != "-":

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from ..data.sources import DataError, Source, in_chunks, joined
+from ..data.sources import DataError, Source, joined
 from ..data.table_model import TableModel
 from .output import Report
 
 CHUNK = 1000
+_PIECE = 8192
 _MOST_BYTES = 4 * 2**30  # of a table that is read at once
 
 
@@ -32,12 +33,7 @@ def read_all(source: Source, report: Report) -> pa.Table:
     return joined(tables)
 
 
-def learn_source(model: TableModel, source: Source, chunk: int, report: Report) -> TableModel:
-    """Learn all rows of a source in chunks."""
-    return learn_tables(model, in_chunks(source.tables(), chunk), source, report)
-
-
-def learn_tables(model: TableModel, tables: Iterator[pa.Table], source: Source, report: Report) -> TableModel:
+def learn(model: TableModel, tables: Iterable[pa.Table], source: Source, report: Report) -> None:
     """Learn tables that come from a source."""
     rows = 0
     for table in tables:
@@ -46,4 +42,10 @@ def learn_tables(model: TableModel, tables: Iterator[pa.Table], source: Source, 
         report(rows, share=source.share_done())
     if not rows:
         raise DataError(f"{source.name} has no rows.")
-    return model
+
+
+def pieces(source: Source) -> Iterator[pa.Table]:
+    """Yield all rows of a source as they come, at most so many at a time as are predicted at once."""
+    for table in source.tables():
+        for first in range(0, table.num_rows, _PIECE):
+            yield table.slice(first, _PIECE)

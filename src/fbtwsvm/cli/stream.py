@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from types import FrameType
@@ -114,23 +115,21 @@ class Interrupts:
             raise KeyboardInterrupt
 
 
+@dataclass
 class Follower:
     """One run over a stream."""
 
-    def __init__(
-        self, source: Source, model: TableModel | None, recipe: Recipe, chunk: int, window: int, every: int
-    ) -> None:
-        self.source = source
-        self.model = model
-        self.recipe = recipe
-        self.chunk = chunk
-        self.window = window
-        self.every = every
-        self.interrupts = Interrupts()
-        self.last = 0  # rows of the last chunk
-        self.new = 0  # rows learned by this process
-        self.seconds = {"reading": 0.0, "encoding": 0.0, _LEARN: 0.0}
-        self._lap = 0.0  # when the present part of the work began
+    source: Source
+    model: TableModel | None
+    recipe: Recipe
+    chunk: int
+    window: int
+    every: int
+    interrupts: Interrupts = field(default_factory=Interrupts)
+    last: int = 0  # rows of the last chunk
+    new: int = 0  # rows learned by this process
+    seconds: dict[str, float] = field(default_factory=lambda: {"reading": 0.0, "encoding": 0.0, _LEARN: 0.0})
+    _lap: float = 0.0  # when the present part of the work began
 
     def n_columns(self) -> int:
         """Return about how many columns the mapped rows have."""

@@ -18,7 +18,7 @@ from .model_file import check_writable, read_model, show_written, write_model
 from .options import READING, Json, SourceArgument, SourceOptions, with_options
 from .output import Report, progress
 from .recipe import RECIPE, Recipe
-from .rows import CHUNK, learn_source, learn_tables, read_all
+from .rows import CHUNK, learn, read_all
 
 
 @with_options(READING, RECIPE)
@@ -43,7 +43,8 @@ def train(
                     "--like takes columns and parameters from the other model: leave those options out"
                 )
             model = _empty_copy(like)
-            learn_source(model, reading.open(source, model.columns), chunk or CHUNK, report)
+            rows = reading.open(source, model.columns)
+            learn(model, in_chunks(rows.tables(), chunk or CHUNK), rows, report)
         elif chunk is None:
             choices = recipe.choices()
             table = read_all(reading.open(source), report)
@@ -63,7 +64,8 @@ def _train_in_chunks(source: Source, chunk: int, recipe: Recipe, report: Report)
     if first is None:
         raise DataError(f"{source.name} has no rows.")
     model = TableModel.begin(first, recipe.choices(), estimator)
-    return learn_tables(model, chain([first], tables), source, report)
+    learn(model, chain([first], tables), source, report)
+    return model
 
 
 def _empty_copy(path: Path) -> TableModel:

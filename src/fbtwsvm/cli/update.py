@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from ..data.sources import in_chunks
 from .model_file import check_writable, read_model, show_written, write_model
 from .options import READING, Json, ModelArgument, Output, SourceArgument, SourceOptions, with_options
 from .output import progress
-from .rows import CHUNK, learn_source
+from .rows import CHUNK, learn
 
 
 @with_options(READING)
@@ -27,6 +28,7 @@ def update(
     check_writable(path)
     table_model = read_model(model)
     with progress(as_json) as report:
-        learn_source(table_model, reading.open(source, table_model.columns), chunk, report)
+        rows = reading.open(source, table_model.columns)
+        learn(table_model, in_chunks(rows.tables(), chunk), rows, report)
     write_model(table_model, path)
     show_written(table_model, path, as_json)

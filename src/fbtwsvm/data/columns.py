@@ -271,8 +271,8 @@ def _column(name: str, values: Any, choices: Choices) -> Column:
     if name in choices.numeric or (not categorical and share_of_numbers(values) >= _NEARLY_ALL):
         row, text = first_non_number(values)
         raise DataError(
-            f"Column {name!r} holds numbers, but row {row + 1:,} holds {text!r}: correct it, or, if these are "
-            f"categories, add --categorical {name}."
+            f"Column {name!r} holds numbers, but row {row + 1:,} holds {text!r}: correct it, or add "
+            f"--categorical {name} if these are categories."
         )
     return _categories(name, as_texts(values), name in choices.categorical)
 

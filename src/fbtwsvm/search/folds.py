@@ -50,37 +50,20 @@ class Fold:
     test: Array
 
 
+@dataclass
 class Folds:
-    """The rows and splits of a search.
+    """All rows of a search and its splits into (train, test); a scorer of None is accuracy.
 
-    Parameters
-    ----------
-    estimator : FBTWSVM
-        Parameters that are not searched.
-    X, y, weights : arrays
-        All rows of the search.
-    splits : list of (train, test)
-        Row indices of each fold.
-    scorer : callable or None
-        Scorer; None is accuracy.
+    The estimator has the parameters that are not searched.
     """
 
-    def __init__(
-        self,
-        estimator: FBTWSVM,
-        X: Any,
-        y: Array,
-        weights: Array,
-        splits: list[tuple[Array, Array]],
-        scorer: Scorer | None,
-    ) -> None:
-        self.estimator = estimator
-        self.X = X
-        self.y = y
-        self.weights = weights
-        self.splits = splits
-        self.scorer = scorer
-        self._shared: _Shared | None = None
+    estimator: FBTWSVM
+    X: Any
+    y: Array
+    weights: Array
+    splits: list[tuple[Array, Array]]
+    scorer: Scorer | None
+    _shared: _Shared | None = None
 
     def __len__(self) -> int:
         return len(self.splits)

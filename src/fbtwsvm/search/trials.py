@@ -29,17 +29,7 @@ class Trial:
 
 
 class Trials:
-    """All candidates that were tried.
-
-    Parameters
-    ----------
-    folds : Folds
-        Rows and splits of the search.
-    early_stop : bool
-        Whether candidates that are far behind the best skip the remaining folds.
-    separate : bool
-        Whether C and reg are pairs, one value for each of two planes.
-    """
+    """All candidates that were tried; with `separate` C and reg are pairs, one value for each of two planes."""
 
     def __init__(self, folds: Folds, *, early_stop: bool, separate: bool) -> None:
         self.folds = folds

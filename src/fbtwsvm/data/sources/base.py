@@ -74,6 +74,9 @@ def shortened(text: str) -> str:
 class FileSource(Source):
     """A file; two names of the same file are the same source."""
 
+    def __init__(self, path: str) -> None:
+        self.path = self.name = path
+
     @property
     def identity(self) -> str:
         """Return the full path, or - for standard input."""

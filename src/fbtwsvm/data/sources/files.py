@@ -19,9 +19,6 @@ _MOST_VALUES = 4_000_000
 class ParquetSource(FileSource):
     """A Parquet file."""
 
-    def __init__(self, path: str) -> None:
-        self.name = path
-
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
         try:
@@ -37,9 +34,6 @@ class ParquetSource(FileSource):
 
 class ArrowSource(FileSource):
     """An Arrow file (also called Feather) or Arrow stream."""
-
-    def __init__(self, path: str) -> None:
-        self.name = path
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
@@ -64,8 +58,8 @@ class NumpySource(FileSource):
     """
 
     def __init__(self, path: str, part: str = "", matrix: bool = False) -> None:
+        super().__init__(path)
         self.name = f"{path}:{part}" if part else path
-        self.path = path
         self.part = part
         self.matrix = matrix
 

@@ -33,7 +33,7 @@ class TextSource(FileSource):
     """A text: opened, decompressed and cut into complete rows."""
 
     def __init__(self, path: str) -> None:
-        self.path = self.name = path
+        super().__init__(path)
         self.repeats = path != "-"
         self._file: Any = None
 

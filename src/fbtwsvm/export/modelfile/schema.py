@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,12 +21,12 @@ FLOATS = ("f8", "f4")
 Size = int | str | None
 
 
+@dataclass(frozen=True)
 class Context:
     """A reader, and the named sizes so far."""
 
-    def __init__(self, reader: Reader, sizes: dict[str, int] | None = None) -> None:
-        self.reader = reader
-        self.sizes = {} if sizes is None else sizes
+    reader: Reader
+    sizes: dict[str, int] = field(default_factory=dict)
 
     def without(self, names: tuple[str, ...]) -> Context:
         """Return a context in which some names have no size yet; the others are shared with this context."""
@@ -67,12 +68,12 @@ class Spec(Protocol):
         """Return the value of a node, or refuse the node."""
 
 
+@dataclass(frozen=True)
 class Int:
     """An integer."""
 
-    def __init__(self, low: int = -(2**62), high: int = 2**62) -> None:
-        self.low = low
-        self.high = high
+    low: int = -(2**62)
+    high: int = 2**62
 
     def write(self, value: Any, writer: Writer) -> int:
         """Write it as a JSON number."""
@@ -143,11 +144,11 @@ class DType:
         return np.dtype(Text("float32", "float64").read(node, context))
 
 
+@dataclass(frozen=True)
 class Maybe:
     """A value or None."""
 
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
+    spec: Spec
 
     def write(self, value: Any, writer: Writer) -> Any:
         """Write it."""
@@ -221,12 +222,12 @@ class Rows:
         return make((values, columns, starts), shape=shape)
 
 
+@dataclass(frozen=True)
 class ListOf:
     """A list of values with the same description."""
 
-    def __init__(self, spec: Spec, most: int) -> None:
-        self.spec = spec
-        self.most = most
+    spec: Spec
+    most: int
 
     def write(self, value: Any, writer: Writer) -> list[Any]:
         """Write each item."""
@@ -241,6 +242,7 @@ class ListOf:
         return [self.spec.read(item, context) for item in node]
 
 
+@dataclass(frozen=True)
 class Record:
     """An object with named parts.
 
@@ -249,29 +251,23 @@ class Record:
     are not shared with other records.  `optional` parts are None if they are missing, as in files of older versions.
     """
 
-    def __init__(
-        self,
-        make: Callable[..., Any],
-        fields: Mapping[str, Spec],
-        own: tuple[str, ...] = (),
-        parts: Callable[[Any], Mapping[str, Any]] | None = None,
-        renamed: Mapping[str, str] | None = None,
-        optional: tuple[str, ...] = (),
-    ) -> None:
-        self.make = make
-        self.fields = dict(fields)
-        self.own = own
-        self.parts = parts
-        self.optional = optional
-        self.names = {name: (renamed or {}).get(name, name) for name in self.fields}
+    make: Callable[..., Any]
+    fields: Mapping[str, Spec]
+    own: tuple[str, ...] = ()
+    parts: Callable[[Any], Mapping[str, Any]] | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    optional: tuple[str, ...] = ()
+
+    def _name(self, name: str) -> str:
+        """Return the name in the code of a part with this name in the file."""
+        return self.renamed.get(name, name)
 
     def write(self, value: Any, writer: Writer) -> dict[str, Any]:
         """Write each part."""
-        names = self.names
+        names = {name: self._name(name) for name in self.fields}
         parts = self.parts(value) if self.parts else {name: getattr(value, name) for name in names.values()}
-        missing = {name for name in self.optional if parts[names[name]] is None}
-        written = {name: spec for name, spec in self.fields.items() if name not in missing}
-        return {name: spec.write(parts[names[name]], writer) for name, spec in written.items()}
+        present = [name for name in names if name not in self.optional or parts[names[name]] is not None]
+        return {name: self.fields[name].write(parts[names[name]], writer) for name in present}
 
     def read(self, node: Any, context: Context) -> Any:
         """Read each part."""
@@ -279,15 +275,15 @@ class Record:
         nodes = parts_of(node, tuple(name for name in self.fields if name not in missing))
         inner = context.without(self.own)
         parts = {name: None if name in missing else spec.read(nodes[name], inner) for name, spec in self.fields.items()}
-        return self.make(**{self.names[name]: part for name, part in parts.items()})
+        return self.make(**{self._name(name): part for name, part in parts.items()})
 
 
+@dataclass(frozen=True)
 class Choice:
     """A value of one of several kinds; `which` returns the name of the kind of a value."""
 
-    def __init__(self, kinds: Mapping[str, Spec], which: Callable[[Any], str]) -> None:
-        self.kinds = dict(kinds)
-        self.which = which
+    kinds: Mapping[str, Spec]
+    which: Callable[[Any], str]
 
     def write(self, value: Any, writer: Writer) -> list[Any]:
         """Write it with the name of its kind."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,11 +14,11 @@ from .container import ModelFileError, Writer
 from .schema import ArrayOf, Context, Size, Text, parts_of
 
 
+@dataclass(frozen=True)
 class Strings:
     """Any number of strings, as an array of bytes and an array of their ends."""
 
-    def __init__(self, size: Size = None) -> None:
-        self.size = size
+    size: Size = None
 
     def write(self, value: Any, writer: Writer) -> list[int]:
         """Store them."""
@@ -40,16 +41,16 @@ class Strings:
             raise ModelFileError("a string is not in UTF-8") from error
 
 
+@dataclass(frozen=True)
 class Keys:
     """Ids of rows and labels of classes: strings, integers, floats, booleans or None.
 
     They are stored in columns: the type of each, the integers, the floats and the strings.
     """
 
-    _KINDS: tuple[Any, ...] = (type(None), bool, int, float, str)
+    _KINDS: ClassVar[tuple[Any, ...]] = (type(None), bool, int, float, str)
 
-    def __init__(self, size: Size = None) -> None:
-        self.size = size
+    size: Size = None
 
     def write(self, value: Any, writer: Writer) -> dict[str, Any]:
         """Store them."""
@@ -81,29 +82,29 @@ class Keys:
         return [take[kind]() for kind in kinds.tolist()]
 
 
+@dataclass(frozen=True)
 class Ids:
     """An object array of ids."""
 
-    def __init__(self, size: Size) -> None:
-        self.keys = Keys(size)
+    size: Size
 
     def write(self, value: Any, writer: Writer) -> Any:
         """Store them."""
-        return self.keys.write(value, writer)
+        return Keys(self.size).write(value, writer)
 
     def read(self, node: Any, context: Context) -> Array:
         """Read them."""
-        keys = self.keys.read(node, context)
+        keys = Keys(self.size).read(node, context)
         ids = np.empty(len(keys), dtype=object)
         ids[:] = keys
         return ids
 
 
+@dataclass(frozen=True)
 class Labels:
     """Labels as the user passed them: an array of numbers, strings or objects."""
 
-    def __init__(self, size: Size) -> None:
-        self.size = size
+    size: Size
 
     def write(self, value: Array, writer: Writer) -> dict[str, Any]:
         """Store them with their type."""
