@@ -160,16 +160,6 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         """Whether columns can still be added."""
         return not self.columns or isinstance(model_of(self.model_), WarmUpModel)
 
-    def _warm_up(self) -> WarmUpModel:
-        model = model_of(self.model_)
-        assert isinstance(model, WarmUpModel)
-        return model
-
-    def _stream(self) -> StreamModel:
-        model = model_of(self.model_)
-        assert isinstance(model, StreamModel)
-        return model
-
     def _row(self, x: dict[Any, Any]) -> Array:
         return np.array([[x.get(name, 0.0) for name in self.columns]], dtype=np.float64)
 
@@ -182,7 +172,9 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         columns = sorted(self.known_columns.union(names), key=repr)  # an order that does not depend on the rows
         fresh = type(self.model_)(**self.model_.get_params(deep=False))
         if self.columns:
-            waiting = self._warm_up().rows
+            model = model_of(self.model_)
+            assert isinstance(model, WarmUpModel)
+            waiting = model.rows
             wider = np.zeros((len(waiting.y), len(columns)))
             wider[:, [columns.index(name) for name in self.columns]] = waiting.X
             fresh.partial_fit(wider, waiting.y)
@@ -204,7 +196,9 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
                 raise ValueError("A row holds NaN or infinity: impute missing values first (river's StatImputer does).")
             if (self.model_.classes_.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
                 raise ValueError(f"The label {y[0]!r} is of another type than those learned so far.")
-            stream = self._stream().learn(CheckedRows.unnamed(values, y), parameters_of(self.model_))
+            stream = model_of(self.model_)
+            assert isinstance(stream, StreamModel)
+            stream = stream.learn(CheckedRows.unnamed(values, y), parameters_of(self.model_))
             with_model(self.model_, stream, {})
         except BaseException:
             self.model_, self.columns, self.known_columns = before

@@ -14,9 +14,7 @@ from .output import print_facts, print_json, print_table, progress
 from .rows import pieces
 
 _MOST_SHOWN = 20  # classes whose confusion matrix is printed
-Target = Annotated[
-    str | None, typer.Option("--target", "-t", help="Column with the label, for a model saved in Python.")
-]
+_TARGET_HELP = "Column with the label, for a model saved in Python."
 
 
 @with_options(READING)
@@ -25,7 +23,7 @@ def evaluate(
     source: SourceArgument,
     *,
     reading: SourceOptions,
-    target: Target = None,
+    target: Annotated[str | None, typer.Option("--target", "-t", help=_TARGET_HELP)] = None,
     as_json: Json = False,
 ) -> None:
     """Compare the answers of a model with the labels of a source."""

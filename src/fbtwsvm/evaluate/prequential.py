@@ -18,18 +18,9 @@ from ..online.drift import HoeffdingDrift
 from .score import Score
 
 _MOST_MARKS = 1000
-_COLUMNS = (
-    ("rows", "{:,}"),
-    ("accuracy", "{:.4f}"),
-    ("kappa", "{:.4f}"),
-    ("kappa_temporal", "{:.4f}"),
-    ("balanced_accuracy", "{:.4f}"),
-    ("window_accuracy", "{:.4f}"),
-    ("rows_per_second", "{:,.0f}"),
-    ("kept", "{:,}"),
-    ("bytes", "{:,}"),
-    ("drifts", "{}"),
-)
+_MEASURES = ("accuracy", "kappa", "kappa_temporal", "balanced_accuracy", "window_accuracy")
+_FORMATS = {"rows": "{:,}", **dict.fromkeys(_MEASURES, "{:.4f}")}  # of the columns of the table
+_FORMATS |= {"rows_per_second": "{:,.0f}", "kept": "{:,}", "bytes": "{:,}", "drifts": "{}"}
 
 
 def chunked(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
@@ -207,9 +198,9 @@ class Prequential:
 
     def table(self) -> str:
         """Return the snapshots as a table in plain text."""
-        cells = [[name for name, _ in _COLUMNS]]
-        cells += [[form.format(getattr(snapshot, name)) for name, form in _COLUMNS] for snapshot in self.snapshots]
-        widths = [max(len(row[j]) for row in cells) for j in range(len(_COLUMNS))]
+        cells = [list(_FORMATS)]
+        cells += [[form.format(getattr(shot, name)) for name, form in _FORMATS.items()] for shot in self.snapshots]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells)
 
     def to_dicts(self) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ class Score:
     """Counts of true and predicted labels, over all rows and over a sliding window."""
 
     def __init__(self, window: int) -> None:
-        self.known: dict[Any, int] = {}
+        self.class_index: dict[Any, int] = {}
         self.counts = np.zeros((0, 0), dtype=np.int64)
         self.same = 0  # rows with the label of the row before
         self.tested = 0
@@ -41,11 +41,11 @@ class Score:
 
     def _index(self, labels: list[Any]) -> Array:
         for label in labels:
-            self.known.setdefault(label, len(self.known))
-        grown = len(self.known) - len(self.counts)
+            self.class_index.setdefault(label, len(self.class_index))
+        grown = len(self.class_index) - len(self.counts)
         if grown:
             self.counts = np.pad(self.counts, ((0, grown), (0, grown)))
-        return np.array([self.known[label] for label in labels], dtype=np.int64)
+        return np.array([self.class_index[label] for label in labels], dtype=np.int64)
 
     def all(self) -> tuple[float, float, float, float]:
         """Return accuracy, kappa, temporal kappa and balanced accuracy of all tested rows."""
@@ -53,8 +53,8 @@ class Score:
 
     def confusion(self) -> tuple[list[Any], Array]:
         """Return the labels, sorted, and the counts [true, predicted] in that order."""
-        labels = sorted(self.known)
-        places = [self.known[label] for label in labels]
+        labels = sorted(self.class_index)
+        places = [self.class_index[label] for label in labels]
         return labels, self.counts[np.ix_(places, places)]
 
     def repeated(self) -> float:
@@ -76,7 +76,7 @@ class Score:
     def window_classes(self) -> tuple[int, ...]:
         """Return how many rows of each class are in the window."""
         true = self.recent[self.recent[:, 0] >= 0, 0]
-        return tuple(np.bincount(true, minlength=len(self.known)).tolist())
+        return tuple(np.bincount(true, minlength=len(self.class_index)).tolist())
 
 
 def _measures(counts: Array, same: int, tested: int) -> tuple[float, float, float, float]:

@@ -52,10 +52,6 @@ class AdditiveIntersectionFeatures(FeatureMap):
         self._n_features_out = X.shape[1] * (2 * self.sample_steps - 1)
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Map rows; rows in float32 give features in float32."""
-        return self.map(self._check_rows(X))
-
     def map(self, X: Any) -> Array:
         """Map rows without checking them."""
         dense = X.toarray() if sp.issparse(X) else X

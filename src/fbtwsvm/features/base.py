@@ -17,6 +17,10 @@ _DEFAULT_COMPONENTS = 100
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of the feature maps: validation, gamma and tags."""
 
+    def transform(self, X: Any) -> Array:
+        """Map rows; rows in float32 give features in float32."""
+        return self.map(self._check_rows(X))
+
     def map(self, X: Any) -> Array:
         """Map rows without checking them."""
         raise NotImplementedError

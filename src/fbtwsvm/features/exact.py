@@ -53,10 +53,6 @@ class ExactKernel(FeatureMap):
         self._n_features_out = self.rows_.shape[0]
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Return the similarities to the training rows, of shape (n, n_samples)."""
-        return self.map(self._check_rows(X))
-
     def map(self, X: Any) -> Array:
         """Map rows without checking them."""
         matrix = similarity(self.kernel, self.gamma_)(X, self.rows_.astype(X.dtype, copy=False))

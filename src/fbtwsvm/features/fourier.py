@@ -99,10 +99,6 @@ class FourierFeatures(FeatureMap):
         self._n_features_out = self.n_components
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Map rows; rows in float32 give features in float32."""
-        return self.map(self._check_rows(X))
-
     def map(self, X: Any) -> Array:
         """Map rows without checking them."""
         if self.kernel == "skewed_intersection":

@@ -136,10 +136,6 @@ class NystroemFeatures(FeatureMap):
         other._normalise(self.normalisation_.dtype)
         return other
 
-    def transform(self, X: Any) -> Array:
-        """Map rows; rows in float32 give features in float32."""
-        return self.map(self._check_rows(X))
-
     def map(self, X: Any) -> Array:
         """Map rows without checking them."""
         similarities = similarity(self.kernel, self.gamma_)(X, self.landmarks_.astype(X.dtype, copy=False))

@@ -68,7 +68,7 @@ def memory(ax: Axes, model: TableModel) -> None:
 def balance(ax: Axes, model: TableModel) -> None:
     """Plot the share of each class in the window."""
     record = _record(model)
-    names = [_short(label) for label in record.score.known]
+    names = [_short(label) for label in record.score.class_index]
     snapshots = [snapshot for snapshot in record.snapshots if sum(snapshot.window_classes)]
     counts = np.zeros((len(snapshots), len(names)))
     for row, snapshot in zip(counts, snapshots, strict=True):
@@ -173,11 +173,7 @@ def _legend(ax: Axes, columns: int) -> None:
 
 
 PANELS: tuple[tuple[str, Panel, str], ...] = (
-    (
-        "Accuracy, tested before learned",
-        accuracy,
-        "Dashed: the label of the row before. Dotted: the error rate rose.",
-    ),
+    ("Accuracy, tested before learned", accuracy, "Dashed: label of the row before. Dotted: the error rate rose."),
     ("Speed", speed, "Rows tested and learned per second."),
     ("Memory", memory, "Rows that are kept, and rows of which only sums are left."),
     ("Class balance", balance, "Share of each class among the last rows."),

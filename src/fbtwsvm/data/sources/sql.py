@@ -68,7 +68,7 @@ def _split(address: str) -> tuple[str, str]:
             if match:
                 return before, make(unquote(query))
     place = address.partition("?")[0].rpartition("@")[2]
-    raise DataError(f"{place}: add a query, as in sqlite:///file.db?query=SELECT a, b, y FROM rows ORDER BY id")
+    raise DataError(f"{place}: say what to read, as in sqlite:///file.db?query=SELECT a, b, y FROM rows ORDER BY id")
 
 
 def _column(values: tuple[Any, ...]) -> pa.Array:

@@ -50,12 +50,10 @@ class TextSource(FileSource):
         self._file = file
         start = file.peek(4)[:4]
         if start[:2] == b"\x1f\x8b":
-            read_gzip: Callable[[int], bytes] = gzip.GzipFile(fileobj=file).read1
-            return read_gzip
+            return gzip.GzipFile(fileobj=file).read1
         if start == b"\x28\xb5\x2f\xfd":
             return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd").read  # type: ignore[no-any-return]
-        read: Callable[[int], bytes] = file.read1
-        return read
+        return file.read1  # type: ignore[no-any-return]
 
     def _blocks(self, cutter: LineCutter | None = None) -> Iterator[bytes]:
         """Yield complete rows, many at a time."""

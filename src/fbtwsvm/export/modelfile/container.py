@@ -95,15 +95,16 @@ def _parts(header: bytes, blocks: list[Array]) -> Iterator[Any]:
 class Reader:
     """The tree of an open file, and its arrays when they are needed."""
 
-    def __init__(self, file: BufferedReader, version: int, header: Any, end: int, start: int) -> None:
-        self.version = version
+    def __init__(self, file: BufferedReader, header: Any, end: int, start: int) -> None:
         if not isinstance(header, dict) or set(header) != {"arrays", "model"}:
             raise ModelFileError("its header is not the header of a model")
+        if not isinstance(header["arrays"], list):
+            raise ModelFileError("its list of arrays is not a list")
         self.tree = header["model"]
         self._file = file
         self._table: list[tuple[str, tuple[int, ...], str, int]] = []
         self._arrays: dict[int, Array] = {}
-        for entry in _listed(header["arrays"]):
+        for entry in header["arrays"]:
             kind, shape, order = _entry(entry)
             self._table.append((kind, shape, order, start))
             start += _padded(math.prod(shape) * np.dtype(TYPES[kind]).itemsize)
@@ -136,12 +137,6 @@ class Reader:
         """Refuse a file with arrays that the model does not use."""
         if len(self._arrays) != len(self._table):
             raise ModelFileError("the file holds arrays that do not belong to the model")
-
-
-def _listed(entries: Any) -> list[Any]:
-    if not isinstance(entries, list):
-        raise ModelFileError("its list of arrays is not a list")
-    return entries
 
 
 def _entry(entry: Any) -> tuple[str, tuple[int, ...], str]:
@@ -196,7 +191,7 @@ def _open(file: BufferedReader) -> Reader:
         header = json.loads(file.read(length).decode())
     except (ValueError, RecursionError) as error:
         raise ModelFileError("its header is not JSON") from error
-    return Reader(file, version, header, end, first)
+    return Reader(file, header, end, first)
 
 
 def _digest(file: BinaryIO, end: int) -> bytes:

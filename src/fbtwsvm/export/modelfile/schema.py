@@ -186,11 +186,12 @@ class ArrayOf:
         return array
 
 
+@dataclass(frozen=True)
 class Rows:
     """Rows of data, dense or sparse."""
 
-    def __init__(self, n_rows: Size, n_columns: Size) -> None:
-        self.shape = (n_rows, n_columns)
+    n_rows: Size
+    n_columns: Size
 
     def write(self, value: Any, writer: Writer) -> Any:
         """Store them."""
@@ -205,11 +206,11 @@ class Rows:
     def read(self, node: Any, context: Context) -> Any:
         """Read them, with all checks of a sparse matrix."""
         if not isinstance(node, dict):
-            return ArrayOf(FLOATS, *self.shape).read(node, context)
+            return ArrayOf(FLOATS, self.n_rows, self.n_columns).read(node, context)
         fields = parts_of(node, ("kind", "shape", "parts"))
         kind = Text("array", "matrix").read(fields["kind"], context)
         shape = tuple(ListOf(Int(0, 2**40), most=2).read(fields["shape"], context))
-        context.expect(shape, self.shape)
+        context.expect(shape, (self.n_rows, self.n_columns))
         if not isinstance(fields["parts"], list) or len(fields["parts"]) != 3:
             raise ModelFileError("a sparse matrix is incomplete")
         data, indices, indptr = fields["parts"]

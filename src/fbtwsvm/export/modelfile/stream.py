@@ -17,9 +17,9 @@ from ...online.model import StreamModel
 from ...online.moments import Moments, Roots
 from ...online.policy import Policy
 from ...solver.problem import SolverOptions
-from .container import ModelFileError, Writer
+from .container import ModelFileError
 from .parts import COUNT, DECISION, MAPPING, PARAMETER, check_sorted
-from .schema import FLOATS, ArrayOf, Bool, Context, DType, Float, Int, ListOf, Maybe, Record, Rows, Spec, Text, blank
+from .schema import FLOATS, ArrayOf, Bool, DType, Float, Int, ListOf, Maybe, Record, Rows, Spec, Text, blank
 from .strings import Ids, Keys, Labels, Strings
 
 
@@ -67,7 +67,9 @@ _KEPT = Record(
 )  # fmt: skip
 
 
-def _traces(keys: list[Any], pulls: Any, alpha: Any, **columns: Any) -> Any:
+def _traces(keys: list[Any], pulls: Any, alpha: Any, **columns: Any) -> dict[Any, Trace]:
+    if pulls.sum() != len(alpha):
+        raise ModelFileError("sizes of arrays do not agree")
     rows = iter(alpha)
     alphas = [next(rows) if pull else None for pull in pulls]
     parts = zip(*(columns[name].tolist() for name in Trace._fields[:-1]), alphas, strict=True)
@@ -89,14 +91,8 @@ def _trace_parts(traces: dict[Any, Trace]) -> dict[str, Any]:
     }
 
 
-def _checked_traces(**parts: Any) -> Any:
-    if parts["pulls"].sum() != len(parts["alpha"]):
-        raise ModelFileError("sizes of arrays do not agree")
-    return _traces(**parts)
-
-
 _TRACES = Record(
-    _checked_traces,
+    _traces,
     {
         "keys": Keys("n"), "label": ArrayOf("i8", "n", low=0, below="K"), "time": ArrayOf("i8", "n"),
         "weight": ArrayOf("f8", "n"), "level": ArrayOf("f8", "n"), "total": ArrayOf("f8", "n"),
@@ -200,6 +196,7 @@ def _stream(**fields: Any) -> StreamModel:
     check_sorted(fields["classes"])
     fields["policies"] = tuple(fields["policies"])
     fields["lineage"] = frozenset(fields["lineage"])
+    fields["drifts"] = fields["drifts"].tolist()
     model: StreamModel = blank(StreamModel)(
         **fields, gamma=None, pending_calibration=[] if pending is None else [pending]
     )
@@ -217,18 +214,6 @@ def _stream_parts(model: StreamModel) -> dict[str, Any]:
     return {**vars(model), "pending_calibration": pending, "lineage": sorted(model.lineage), "drifts": drifts}
 
 
-class _Drifts:
-    """Rows at which drift was detected."""
-
-    def write(self, value: Any, writer: Writer) -> int:
-        """Store them."""
-        return writer.add(value)
-
-    def read(self, node: Any, context: Context) -> list[int]:
-        """Read them."""
-        return ArrayOf("i8", None, low=0).read(node, context).tolist()  # type: ignore[no-any-return]
-
-
 STREAM = Record(
     _stream,
     {
@@ -236,7 +221,7 @@ STREAM = Record(
         "policies": ListOf(_POLICY, 16), "n_components": Int(1), "seed": Int(0), "members": ListOf(_MEMBER, 16),
         "trust": ArrayOf("f8", "E"), "slopes": ArrayOf("f8", "E"), "tested": _CALIBRATION, "untold": Maybe(_PENDING),
         "decision": DECISION, "watch": Maybe(_MONITOR), "warm_up_shows": Bool(), "warm_rows": COUNT,
-        "detector": PARAMETER, "drifts": _Drifts(), "lineage": Strings(), "clock": COUNT,
+        "detector": PARAMETER, "drifts": ArrayOf("i8", None, low=0), "lineage": Strings(), "clock": COUNT,
     },
     parts=_stream_parts,
     renamed={

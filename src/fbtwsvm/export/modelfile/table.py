@@ -71,10 +71,11 @@ _COLUMNS = Record(
 )  # fmt: skip
 
 
-def _score(known: list[Any], **fields: Any) -> Score:
-    if len(set(known)) != len(known) or (fields["last"] or 0) >= max(len(known), 1) or not len(fields["recent"]):
+def _score(class_index: list[Any], **fields: Any) -> Score:
+    count = len(class_index)
+    if len(set(class_index)) != count or (fields["last"] or 0) >= max(count, 1) or not len(fields["recent"]):
         raise ModelFileError("the record of a stream is inconsistent")
-    score: Score = blank(Score)(known={label: i for i, label in enumerate(known)}, **fields)
+    score: Score = blank(Score)(class_index={label: i for i, label in enumerate(class_index)}, **fields)
     return score
 
 
@@ -84,7 +85,8 @@ _SCORE = Record(
         "known": Keys("L"), "counts": ArrayOf("i8", "L", "L", low=0), "same": COUNT, "tested": COUNT,
         "last": Maybe(COUNT), "recent": ArrayOf("i8", None, 3, low=-1),
     },
-    parts=lambda score: {**vars(score), "known": list(score.known)},
+    renamed={"known": "class_index"},
+    parts=lambda score: {**vars(score), "class_index": list(score.class_index)},
 )  # fmt: skip
 
 
@@ -100,7 +102,7 @@ def _record(values: Any, classes: Any, marks: Any, **fields: Any) -> Prequential
         **fields, model=None, chunks=(), classes=None, progress=False, snapshots=snapshots, marks=marks.tolist()
     )
     true_and_given, same = record.score.recent[:, :2], record.score.recent[:, 2]
-    if true_and_given.max() >= len(record.score.known) or same.max() > 1:
+    if true_and_given.max() >= len(record.score.class_index) or same.max() > 1:
         raise ModelFileError("the record of a stream is inconsistent")
     return record
 
