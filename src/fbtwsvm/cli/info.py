@@ -63,12 +63,8 @@ def describe(model: TableModel) -> dict[str, Any]:
         "classifier": " ".join(repr(estimator).split()),
         "stage": stages[inspection.stage],
         "columns": {
-            "target": choices.target,
-            "id": choices.row_id,
-            "names": [column.name for column in model.columns.columns],
-            "encode": choices.encode,
-            "scale": choices.scale,
-            "impute": choices.impute,
+            "target": choices.target, "id": choices.row_id, "names": [c.name for c in model.columns.columns],
+            "encode": choices.encode, "scale": choices.scale, "impute": choices.impute,
         },
         "knows": {"rows": model.rows, "classes": estimator.classes_.tolist()},
         "map": {"features": estimator.n_components_, "gamma": estimator.gamma_},
@@ -77,7 +73,7 @@ def describe(model: TableModel) -> dict[str, Any]:
         "stream": _stream(model),
         "moved": model.columns.moved(),
         "unseen_categories": model.columns.unseen,
-    }
+    }  # fmt: skip
 
 
 def _kept(model: TableModel) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import InitVar, asdict, dataclass, field
 from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
@@ -80,31 +80,25 @@ class Snapshot:
     window_classes: tuple[int, ...] = ()
 
 
+@dataclass(eq=False, repr=False)
 class Prequential:
     """A run of test-then-train: iterate over it for snapshots, or call `run()`; then see `table()` and `plot()`."""
 
-    def __init__(
-        self,
-        model: Any,
-        chunks: Iterable[tuple[Any, Any]],
-        window: int,
-        every: int,
-        classes: Any,
-        progress: bool | None,
-        most: int | None = None,
-    ) -> None:
-        self.model = model
-        self.chunks = chunks
-        self.every = every
-        self.classes = classes
-        self.progress = progress
-        self.most = most  # snapshots that are kept
+    model: Any
+    chunks: Iterable[tuple[Any, Any]]
+    window: InitVar[int]
+    every: int
+    classes: Any
+    progress: bool | None
+    most: int | None = None  # snapshots that are kept
+    snapshots: list[Snapshot] = field(default_factory=list)
+    rows: int = 0
+    seconds: float = 0.0
+    monitor: HoeffdingDrift = field(default_factory=HoeffdingDrift)
+    marks: list[int] = field(default_factory=list)  # rows at which the error rate rose
+
+    def __post_init__(self, window: int) -> None:
         self.score = Score(window)
-        self.snapshots: list[Snapshot] = []
-        self.rows = 0
-        self.seconds = 0.0
-        self.monitor = HoeffdingDrift()
-        self.marks: list[int] = []  # rows at which the error rate rose
 
     def __iter__(self) -> Iterator[Snapshot]:
         total = len(self.chunks) if isinstance(self.chunks, Sized) else None

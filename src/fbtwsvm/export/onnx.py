@@ -101,20 +101,17 @@ def _model(model: FBTWSVM | TableModel) -> Any:
     winners, scores = _decide(graph, estimator, _Planes(graph, estimator, rows))
     _label(graph, estimator.classes_, winners)
     graph.add("Identity", scores, output="scores")
-    n_classes = len(estimator.classes_)
     kinds = {"U": TensorProto.STRING, "O": TensorProto.STRING, "f": TensorProto.DOUBLE, "b": TensorProto.BOOL}
     label_kind = kinds.get(estimator.classes_.dtype.kind, TensorProto.INT64)
+    n_classes = len(estimator.classes_)
+    tensor = helper.make_tensor_value_info
+    inputs = [tensor("X", given, ["rows", estimator.n_features_in_])]
+    outputs = [
+        tensor("label", label_kind, ["rows"]),
+        tensor("scores", real, ["rows"] if n_classes == 2 else ["rows", n_classes]),
+    ]
     proto = helper.make_model(
-        helper.make_graph(
-            graph.nodes,
-            "fbtwsvm",
-            [helper.make_tensor_value_info("X", given, ["rows", estimator.n_features_in_])],
-            [
-                helper.make_tensor_value_info("label", label_kind, ["rows"]),
-                helper.make_tensor_value_info("scores", real, ["rows"] if n_classes == 2 else ["rows", n_classes]),
-            ],
-            graph.constants,
-        ),
+        helper.make_graph(graph.nodes, "fbtwsvm", inputs, outputs, graph.constants),
         opset_imports=[helper.make_opsetid("", _OPSET)],
         ir_version=_IR,
         producer_name="fbtwsvm",

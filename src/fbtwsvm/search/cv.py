@@ -234,7 +234,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         folds = Folds(estimator, X[sample], y[sample], weights[sample], self._splits(X, y, sample), scorer)
         self.n_splits_ = len(folds)
         trials = Trials(folds, early_stop=bool(self.early_stop) and scorer is None, separate=self.separate)
-        grid = values_to_try(self, estimator, folds.auto_gamma)
+        grid = values_to_try(self.get_params(deep=False), estimator, folds.auto_gamma)
         if self.search == "grid":
             search_grid(trials, grid, verbose=bool(self.verbose))
         else:

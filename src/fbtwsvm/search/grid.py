@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -12,27 +12,24 @@ from sklearn.base import clone
 from ..classifier import FBTWSVM
 from ..features.kernels import USES_GAMMA
 
-if TYPE_CHECKING:
-    from .cv import FBTWSVMCV
 
-
-def values_to_try(search: FBTWSVMCV, estimator: FBTWSVM, auto_gamma: Callable[[], float]) -> dict[str, list[Any]]:
-    """Return the values to try of each parameter that is searched; `auto_gamma` finds what gamma="auto" is."""
+def values_to_try(search: dict[str, Any], estimator: FBTWSVM, auto_gamma: Callable[[], float]) -> dict[str, list[Any]]:
+    """Return the values to try of each parameter, by the parameters of a search; `auto_gamma` finds gamma="auto"."""
     grid: dict[str, list[Any]] = {}
-    if search.gamma is not None and _has_gamma(estimator, search.gamma):
-        grid["gamma"] = _values(search.gamma, lambda count: _around(auto_gamma(), count, 2.0))
-    if search.n_components is not None:
+    if search["gamma"] is not None and _has_gamma(estimator, search["gamma"]):
+        grid["gamma"] = _values(search["gamma"], lambda count: _around(auto_gamma(), count, 2.0))
+    if search["n_components"] is not None:
         if not isinstance(estimator.feature_map, str):
             raise ValueError("n_components cannot be searched with a transformer of your own.")
-        grid["n_components"] = _values(search.n_components, lambda count: [count])
-    if search.mu is not None:
-        grid["mu"] = [float(value) for value in search.mu]
-    if search.membership is not None:
-        grid["membership"] = list(search.membership)
-    if search.C is not None:
-        grid["C"] = _values(search.C, lambda count: [0.25 * 4.0**k for k in range(count)])
-    if search.reg is not None:
-        grid["reg"] = _values(search.reg, lambda count: _around(0.01, count, np.sqrt(10.0)))
+        grid["n_components"] = _values(search["n_components"], lambda count: [count])
+    if search["mu"] is not None:
+        grid["mu"] = [float(value) for value in search["mu"]]
+    if search["membership"] is not None:
+        grid["membership"] = list(search["membership"])
+    if search["C"] is not None:
+        grid["C"] = _values(search["C"], lambda count: [0.25 * 4.0**k for k in range(count)])
+    if search["reg"] is not None:
+        grid["reg"] = _values(search["reg"], lambda count: _around(0.01, count, np.sqrt(10.0)))
     return {name: _checked(estimator, name, values) for name, values in grid.items()}
 
 
