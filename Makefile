@@ -1,14 +1,11 @@
 # make demo    make a drifting stream of 200,000 rows, test and learn it, write a report: out/report.html
 # make test    style, types, import contract and all tests
-# make test-full  all tests, with 20 killed runs of 200,000 rows and 2,000 hostile files
+# make test-full  all tests, with 20 killed runs of 200,000 rows and 2,000 hostile files, and those of the benchmarks
+# make test-benchmarks  the tests of benchmarks/
+# make test-kernels  all tests under four kernels of BLAS, instruction sets and numbers of threads, about 20 minutes
 # make pictures  the pictures of the Python examples in out/
-# make bench   speed, memory and accuracy at equal time, side by side with rivals: out/bench/, hours; with ARGS=--quick
-#              about two minutes (needs FBTWSVM_DATA; ARGS="floor classes" are two parts of it, --resume goes on)
-# make reproduce  the paper's tables and figures beside its rivals: out/reproduce/report.html, hours; with ARGS=--quick
-#                 minutes (needs FBTWSVM_DATA, or --data in ARGS; ARGS="accuracy --datasets border" is one table of one set)
-# make accuracy  every accuracy in the README and the docs, about an hour (needs FBTWSVM_DATA)
-# make command   memory, generators and ONNX of docs/command.md, about five minutes (needs FBTWSVM_DATA)
-# make streams   every figure of docs/streams.md, about two hours (needs FBTWSVM_DATA)
+# make bench ARGS="PART ..."  tables and figures of the README and the docs (needs FBTWSVM_DATA): ARGS=--help lists the
+#              parts, ARGS="floor classes --repeats 5" runs two of them, ARGS="paper --quick" a group with tiny sizes
 # make golden BASE=COMMIT  whether 95 small models have the same bits as with a commit, about two minutes (with
 #                          ARGS="--tolerance 1e-9" a difference up to that is none; ARGS="--only 'stream-*'" is a part)
 # make lint    style, types and import contract alone
@@ -18,7 +15,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-full pictures lint bench reproduce accuracy command streams golden format clean
+.PHONY: demo test test-full test-benchmarks test-kernels pictures lint bench golden format clean
 
 demo: $(READY)
 	mkdir -p out
@@ -32,7 +29,13 @@ test: lint
 	$(BIN)/python -m pytest -n auto --quiet
 
 test-full: lint
-	FBTWSVM_FULL=1 $(BIN)/python -m pytest -n auto --quiet
+	FBTWSVM_FULL=1 $(BIN)/python -m pytest -n auto --quiet tests src benchmarks/tests
+
+test-benchmarks: $(READY)
+	$(BIN)/python -m pytest -n auto --quiet benchmarks/tests
+
+test-kernels: $(READY)
+	$(BIN)/python tools/test_kernels.py $(ARGS)
 
 pictures: $(READY)
 	$(BIN)/python -m examples.pictures
@@ -44,29 +47,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks.bench $(ARGS)
-
-reproduce: $(READY)
-	$(BIN)/python -m benchmarks.reproduce $(ARGS)
-
-accuracy: $(READY)
-	$(BIN)/python -m benchmarks.readings
-	$(BIN)/python -m benchmarks.nystroem
-	$(BIN)/python -m benchmarks.untuned
-	$(BIN)/python -m benchmarks.defaults
-	$(BIN)/python -m benchmarks.ladder
-
-command: $(READY)
-	$(BIN)/python -m benchmarks.command
-
-streams: $(READY)
-	$(BIN)/python -m benchmarks.one_pass
-	$(BIN)/python -m benchmarks.flat
-	$(BIN)/python -m benchmarks.stream_speed
-	$(BIN)/python -m benchmarks.streams
-	$(BIN)/python -m benchmarks.changes
-	$(BIN)/python -m benchmarks.soak
-	$(BIN)/python -m benchmarks.sorted_classes
+	$(BIN)/python -m benchmarks $(ARGS)
 
 golden: $(READY)
 	$(BIN)/python tools/golden.py against $(ARGS) $(BASE)

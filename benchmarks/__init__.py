@@ -1,1 +1,1 @@
-"""Scripts that print every figure in the README and the docs."""
+"""Scripts that print every table and figure of the README and of the docs."""

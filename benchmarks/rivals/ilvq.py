@@ -13,22 +13,12 @@ import math
 
 import numba as nb
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-
-@nb.njit(cache=True, fastmath=True)
-def _squared_distance(x, w):
-    total = 0.0
-    for j in range(x.shape[0]):
-        total += (x[j] - w[j]) ** 2
-    return total
+from .base import OnePass, set_seed, squared_distance
 
 
 @nb.njit(cache=True)
 def cost(own, other):
-    """Return what a row costs, from its two squared distances."""
     if own == other:
         return 0.5
     if np.isinf(other):
@@ -40,10 +30,9 @@ def cost(own, other):
 
 @nb.njit(cache=True)
 def _nearest(x, label, W, labels, size):
-    """Return the nearest prototypes of the row's class and of the others (-1: none), and both squared distances."""
     own, other, near, far = -1, -1, np.inf, np.inf
     for p in range(size):
-        distance = _squared_distance(x, W[p])
+        distance = squared_distance(x, W[p])
         if labels[p] == label:
             if distance < near:
                 own, near = p, distance
@@ -73,7 +62,7 @@ def best_place(window, window_labels, near, far, candidates):
     for c in candidates:
         total = 0.0
         for r in range(len(window)):
-            distance = _squared_distance(window[r], window[c])
+            distance = squared_distance(window[r], window[c])
             if window_labels[r] == window_labels[c]:
                 total += cost(min(near[r], distance), far[r])
             else:
@@ -84,17 +73,10 @@ def best_place(window, window_labels, near, far, candidates):
 
 
 @nb.njit(cache=True)
-def _seed(seed):
-    np.random.seed(seed)
-
-
-@nb.njit(cache=True)
-def _learn(X, y, first, rate, most_errors, n_candidates, W, labels, size, window, window_labels, state):
-    """Learn rows from `first` on; state holds the errors since the last insertion and the rows seen so far."""
+def _learn(X, y, rate, most_errors, n_candidates, W, labels, size, window, window_labels, state):
+    """Return the number of prototypes; state holds the errors since the last insertion and the rows seen so far."""
     length = len(window)
-    for r in range(first, len(X)):
-        if size == len(W):
-            return size, r
+    for r in range(len(X)):
         x, label = X[r], y[r]
         place = state[1] % length
         window[place], window_labels[place] = x, label
@@ -119,81 +101,37 @@ def _learn(X, y, first, rate, most_errors, n_candidates, W, labels, size, window
             chosen = best_place(rows, row_labels, nears, fars, np.random.permutation(filled)[:n_candidates])
             W[size], labels[size] = rows[chosen], row_labels[chosen]
             size += 1
-    return size, len(X)
+    return size
 
 
-@nb.njit(cache=True)
-def _classify(X, W, labels, size, out):
-    for r in range(len(X)):
-        best, least = -1, np.inf
-        for p in range(size):
-            distance = _squared_distance(X[r], W[p])
-            if distance < least:
-                best, least = labels[p], distance
-        out[r] = best
-
-
-class ILVQ(ClassifierMixin, BaseEstimator):
+class ILVQ(OnePass):
     """Incremental learning vector quantisation.
 
-    Parameters
-    ----------
-    rate : float, default=0.1
-        Learning rate, in units of the columns' variance in the first call.
-    most_errors : int, default=5
-        Rows classified wrongly before a prototype is added.
-    window : int, default=500
-        Recent rows that the place of a prototype is judged by.
-    candidates : int, default=20
-        Places tried.
-    random_state : int or None, default=None
-        Seed.
+    `rate` is the learning rate in units of the columns' variance in the first call; a prototype is added after
+    `most_errors` wrong answers, at the best of so many `candidates` among the last `window` rows.
     """
 
-    def __init__(self, rate=0.1, most_errors=5, window=500, candidates=20, random_state=None):
+    def __init__(self, rate=0.1, most_errors=5, window=500, candidates=20, random_state=0):
         self.rate = rate
         self.most_errors = most_errors
         self.window = window
         self.candidates = candidates
         self.random_state = random_state
 
-    def fit(self, X, y):
-        """Learn the rows in their order, once."""
-        vars(self).pop("classes_", None)
-        return self.partial_fit(X, y)
+    def _start(self, X):
+        self._W, self._labels, self.n_prototypes_ = np.zeros((0, X.shape[1])), np.zeros(0, dtype=np.int64), 0
+        self._window, self._window_labels = np.zeros((self.window, X.shape[1])), np.zeros(self.window, np.int64)
+        self._state = np.zeros(2, dtype=np.int64)
+        self._step = self.rate * float(X.var(axis=0).sum())
+        set_seed(np.random.RandomState(self.random_state).randint(2**31 - 1))
 
-    def partial_fit(self, X, y, classes=None):
-        """Learn some more rows; `classes` is not needed, new ones may come at any time."""
-        fresh = not hasattr(self, "classes_")
-        X, y = validate_data(self, X, y, dtype=np.float64, reset=fresh)
-        if fresh:
-            self.classes_ = y[:0]
-            self._index = {}
-            self._W, self._labels, self.n_prototypes_ = np.zeros((64, X.shape[1])), np.zeros(64, dtype=np.int64), 0
-            self._window, self._window_labels = np.zeros((self.window, X.shape[1])), np.zeros(self.window, np.int64)
-            self._state = np.zeros(2, dtype=np.int64)
-            self._step = self.rate * float(X.var(axis=0).sum())
-            _seed(check_random_state(self.random_state).randint(2**31 - 1))
-        for label in np.unique(y).tolist():  # numbers in the order of appearance, so that they never change
-            self._index.setdefault(label, len(self._index))
-        self.classes_ = np.union1d(self.classes_, y)
-        numbers = np.array([self._index[label] for label in y.tolist()])
-        done = 0
-        while done < len(X):
-            self.n_prototypes_, done = _learn(
-                X, numbers, done, self._step, self.most_errors, self.candidates, self._W, self._labels,
-                self.n_prototypes_, self._window, self._window_labels, self._state,
-            )  # fmt: skip
-            if done < len(X):
-                self._W = np.concatenate([self._W, np.zeros_like(self._W)])
-                self._labels = np.concatenate([self._labels, np.zeros_like(self._labels)])
-        return self
+    def _learn(self, X, labels):
+        known = self.n_prototypes_
+        self._W = np.concatenate([self._W[:known], np.zeros_like(X)])  # room for as many as there are rows
+        self._labels = np.concatenate([self._labels[:known], np.zeros_like(labels)])
+        parts = (self._W, self._labels, known, self._window, self._window_labels, self._state)
+        self.n_prototypes_ = _learn(X, labels, self._step, self.most_errors, self.candidates, *parts)
 
-    def predict(self, X):
-        """Return the class of the nearest prototype."""
-        check_is_fitted(self, "classes_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        found = np.empty(len(X), dtype=np.int64)
-        _classify(X, self._W, self._labels, self.n_prototypes_, found)
-        by_number = np.array(sorted(self._index, key=self._index.get))
-        return by_number[found]
+    def _winners(self, X):
+        W = self._W[: self.n_prototypes_]
+        return self._labels[((W**2).sum(axis=1) - 2.0 * X @ W.T).argmin(axis=1)]

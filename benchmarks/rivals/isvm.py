@@ -1,4 +1,4 @@
-"""ISVM: the exact incremental and decremental SVM of Cauwenberghs and Poggio (NIPS 2000).
+"""ISVM: the exact incremental SVM of Cauwenberghs and Poggio (NIPS 2000).
 
 For each row g_i = sum_j Q_ij a_j + y_i b - 1 with Q_ij = y_i y_j k(x_i, x_j).  The solution is optimal when
 
@@ -6,15 +6,14 @@ For each row g_i = sum_j Q_ij a_j + y_i b - 1 with Q_ij = y_i y_j k(x_i, x_j).  
 
 To learn a row its a_c grows from 0 until its condition holds; b and the a of the margin rows move along so that every
 other condition keeps holding.  All is linear in a_c until a row changes its group, and there the inverse R of the
-margin rows' matrix [[0, y'], [y, Q]] is updated by rank one.  To unlearn a row its a_c is taken down to 0 the same way.
-A row that is met again is held once, with C for each time: the sum of its dual variables is all that counts.
+margin rows' matrix [[0, y'], [y, Q]] is updated by rank one.  A row that comes again is stored once, with C for each
+time: the sum of its dual variables is all that counts.  Removing rows, which nothing here needs, is left out.
 """
 
 import numba as nb
 import numpy as np
 
-from .kernel import rbf, similarity
-from .pairs import OneVsOne
+from .base import OneVsOne, rbf, similarity
 
 REST, MARGIN, ERROR, MOVING = 0, 1, 2, 3
 DONE, FULL, STUCK = 0, 1, 2
@@ -24,7 +23,6 @@ RIDGE = 1e-8  # on the diagonal: rows that are nearly alike must not make the ma
 
 @nb.njit(cache=True)
 def _column(X, y, n, c, gamma, out):
-    """Write Q_ic for all rows i."""
     for i in range(n):
         out[i] = y[i] * y[c] * similarity(X[i], X[c], gamma)
     out[c] += RIDGE
@@ -65,7 +63,6 @@ def _enter(k, X, y, n, gamma, R, Q, members, size, group, beta):
 
 @nb.njit(cache=True)
 def _leave(s, n, R, Q, members, size):
-    """Take the margin row at place s out; returns their new number."""
     if size == 1:
         return 0
     k, last = s + 1, size
@@ -83,20 +80,15 @@ def _leave(s, n, R, Q, members, size):
 
 
 @nb.njit(cache=True)
-def _shift_bias(c, direction, y, g, n, group, scalars):
-    """With no margin row only b can move: move it until a row (returned, or -1) reaches its margin."""
-    step, found = np.inf, -1
-    way = y[c] * direction
+def _shift_bias(c, y, g, n, group, scalars):
+    """With no margin row only b can move: move it until a row (returned) reaches its margin."""
+    step, found, way = -g[c], c, y[c]
     for i in range(n):
         slope = y[i] * way
         if group[i] == ERROR and slope > 0.0 and -g[i] < step:
             step, found = -g[i], i
         elif group[i] == REST and slope < 0.0 and g[i] < step:
             step, found = g[i], i
-    if direction > 0 and -g[c] <= step:
-        step, found = -g[c], c
-    if found < 0:
-        return -1
     step = max(step, 0.0)
     scalars[0] += way * step
     for i in range(n):
@@ -105,8 +97,41 @@ def _shift_bias(c, direction, y, g, n, group, scalars):
 
 
 @nb.njit(cache=True)
-def _move(c, direction, gamma, X, y, box, alpha, g, n, group, members, counts, R, Q, scalars):
-    """Raise (direction 1) a_c until row c is optimal, or lower it (-1) until it is within its box."""
+def _slopes(column, y, Q, size, beta, slopes):
+    """Set how fast each g_i changes with a_c."""
+    n = slopes.shape[0]
+    for i in range(n):
+        slopes[i] = column[i] + y[i] * beta[0]
+    for s in range(size):
+        row, factor = Q[s], beta[s + 1]
+        for i in range(n):
+            slopes[i] += row[i] * factor
+
+
+@nb.njit(cache=True)
+def _first_change(c, alpha, box, g, group, members, size, beta, slopes):
+    """Return the shortest step to a change of groups, the kind of change, and which row it is."""
+    step, event, who = box[c] - alpha[c], 0, c
+    if slopes[c] > TINY and -g[c] / slopes[c] < step:
+        step = -g[c] / slopes[c]
+    for s in range(size):
+        slope, value, most = beta[s + 1], alpha[members[s]], box[members[s]]
+        if slope > TINY and (most - value) / slope < step:
+            step, event, who = (most - value) / slope, 1, s
+        elif slope < -TINY and value / -slope < step:
+            step, event, who = value / -slope, 2, s
+    for i in range(slopes.shape[0]):
+        slope = slopes[i]
+        if group[i] == ERROR and slope > TINY and -g[i] / slope < step:
+            step, event, who = -g[i] / slope, 3, i
+        elif group[i] == REST and slope < -TINY and g[i] / -slope < step:
+            step, event, who = g[i] / -slope, 3, i
+    return step, event, who
+
+
+@nb.njit(cache=True)
+def _move(c, gamma, X, y, box, alpha, g, n, group, members, counts, R, Q, scalars):
+    """Raise a_c until row c is optimal."""
     most, patience = Q.shape[0] - 1, 1000 + 100 * n
     beta = np.zeros(Q.shape[0] + 2)
     slopes = np.zeros(n)
@@ -117,17 +142,13 @@ def _move(c, direction, gamma, X, y, box, alpha, g, n, group, members, counts, R
         if size >= most:
             counts[0] = size
             return FULL
-        if direction > 0:
-            if g[c] >= -TINY:
-                if alpha[c] > 0.0:
-                    size = _enter(c, X, y, n, gamma, R, Q, members, size, group, beta)
-                else:
-                    group[c] = REST
-                break
-            if alpha[c] >= box[c] - TINY:
-                alpha[c], group[c] = box[c], ERROR
-                break
-        elif alpha[c] <= box[c] + TINY:
+        if g[c] >= -TINY:
+            if alpha[c] > 0.0:
+                size = _enter(c, X, y, n, gamma, R, Q, members, size, group, beta)
+            else:
+                group[c] = REST
+            break
+        if alpha[c] >= box[c] - TINY:
             alpha[c], group[c] = box[c], ERROR
             break
         counts[1] += 1
@@ -135,9 +156,7 @@ def _move(c, direction, gamma, X, y, box, alpha, g, n, group, members, counts, R
         if patience < 0:
             return STUCK
         if size == 0:
-            found = _shift_bias(c, direction, y, g, n, group, scalars)
-            if found < 0:
-                return STUCK
+            found = _shift_bias(c, y, g, n, group, scalars)
             if found != c:
                 g[found] = 0.0
                 size = _enter(found, X, y, n, gamma, R, Q, members, size, group, beta)
@@ -147,30 +166,9 @@ def _move(c, direction, gamma, X, y, box, alpha, g, n, group, members, counts, R
                 break
             continue
         _sensitivities(R, Q, members, size, y, c, column, beta)
-        slopes[:] = column
-        for i in range(n):
-            slopes[i] += y[i] * beta[0]
-        for s in range(size):
-            row, factor = Q[s], beta[s + 1]
-            for i in range(n):
-                slopes[i] += row[i] * factor
-        # the shortest of all ways to a change of groups
-        step, event, who = abs(box[c] - alpha[c]), 0, c
-        if direction > 0 and slopes[c] > TINY and -g[c] / slopes[c] < step:
-            step = -g[c] / slopes[c]
-        for s in range(size):
-            slope, value, most_of_it = direction * beta[s + 1], alpha[members[s]], box[members[s]]
-            if slope > TINY and (most_of_it - value) / slope < step:
-                step, event, who = (most_of_it - value) / slope, 1, s
-            elif slope < -TINY and value / -slope < step:
-                step, event, who = value / -slope, 2, s
-        for i in range(n):
-            slope = direction * slopes[i]
-            if group[i] == ERROR and slope > TINY and -g[i] / slope < step:
-                step, event, who = -g[i] / slope, 3, i
-            elif group[i] == REST and slope < -TINY and g[i] / -slope < step:
-                step, event, who = g[i] / -slope, 3, i
-        step = max(step, 0.0) * direction
+        _slopes(column, y, Q, size, beta, slopes)
+        step, event, who = _first_change(c, alpha, box, g, group, members, size, beta, slopes)
+        step = max(step, 0.0)
         alpha[c] += step
         scalars[0] += beta[0] * step
         for s in range(size):  # the step ends where the first of them meets its bound: beyond it lies only rounding
@@ -192,67 +190,36 @@ def _move(c, direction, gamma, X, y, box, alpha, g, n, group, members, counts, R
 
 
 class ExactMachine:
-    """The solution of one binary problem, exact after each row that comes or goes."""
+    """The solution of one binary problem, exact after each row."""
 
-    def __init__(self, C, gamma):
-        self.C, self.gamma = C, gamma
-        self.n = 0
+    def __init__(self, C, gamma, columns):
+        self.C, self.gamma, self.n = C, gamma, 0
+        self.X, self.y, self.alpha = np.empty((0, columns)), np.empty(0), np.empty(0)
+        self.g, self.box, self.group = np.empty(0), np.empty(0), np.empty(0, dtype=np.int8)
+        self.members, self._R, self._Q = np.empty(8, dtype=np.int64), np.zeros((9, 9)), np.zeros((8, 0))
         self._places = {}  # row and sign -> place
         self._counts = np.zeros(2, dtype=np.int64)  # margin rows; changes of groups
         self._scalars = np.zeros(1)  # b
 
     def learn(self, X, signs):
         """Add rows, one after another."""
-        self._reserve(self.n + len(X), X.shape[1])
+        self._reserve(self.n + len(X))
         for x, sign in zip(X, signs, strict=True):
             c = self._places.setdefault((x.tobytes(), sign), self.n)
             if c < self.n:  # met before
                 self.box[c] += self.C
                 if self.group[c] == ERROR:
                     self.group[c] = MOVING
-                    self._run(c, 1)
+                    self._run(c)
                 continue
             self.n += 1
             self.X[c], self.y[c], self.box[c], self.alpha[c], self.group[c] = x, sign, self.C, 0.0, MOVING
             self.g[c] = sign * (self.decide(x[None])[0]) - 1.0
             self._Q[: self._counts[0], c] = self._similar(self.members[: self._counts[0]], c)
-            self._run(c, 1)
-
-    def unlearn(self, index):
-        """Take the row at this place out, once; when it is gone, the last row takes its place."""
-        self.box[index] = 0.0 if self.box[index] < 1.5 * self.C else self.box[index] - self.C
-        if self.alpha[index] > self.box[index]:
-            if self.group[index] == MARGIN:
-                self._leave_margin(index)
-            self.group[index] = MOVING
-            self._run(index, -1)
-        if self.box[index] > 0.0:
-            return
-        if self.group[index] == MARGIN:  # with no weight
-            self._leave_margin(index)
-        last = self.n - 1
-        del self._places[self.X[index].tobytes(), self.y[index]]
-        if index != last:
-            self._places[self.X[last].tobytes(), self.y[last]] = index
-        for array in (self.X, self.y, self.box, self.alpha, self.g, self.group):
-            array[index] = array[last]
-        self._Q[: self._counts[0], index] = self._Q[: self._counts[0], last]
-        held = self.members[: self._counts[0]]
-        held[held == last] = index
-        self.n = last
-
-    def _leave_margin(self, index):
-        place = int(np.flatnonzero(self.members[: self._counts[0]] == index)[0])
-        self._counts[0] = _leave(place, self.n, self._R, self._Q, self.members, self._counts[0])
-
-    def held(self):
-        """Return all different rows and their signs."""
-        return (self.X[: self.n], self.y[: self.n]) if self.n else (np.empty((0, 0)), np.empty(0))
+            self._run(c)
 
     def decide(self, X):
         """Return sum_j a_j y_j k(x_j, x) + b."""
-        if not self.n:
-            return np.zeros(len(X))
         used = np.flatnonzero(self.alpha[: self.n] > 0.0)
         values = rbf(X, self.X[used], self.gamma) @ (self.alpha[used] * self.y[used])
         return values + self._scalars[0]
@@ -260,21 +227,12 @@ class ExactMachine:
     def finish(self):
         """Nothing is left to do: the solution is exact."""
 
-    def support_size(self):
-        """Return how many rows have a dual variable above zero."""
-        return int((self.alpha[: self.n] > 0.0).sum()) if self.n else 0
-
-    @property
-    def b(self):
-        """The offset."""
-        return self._scalars[0]
-
-    def _run(self, c, direction):
+    def _run(self, c):
         while True:
             state = (self.X, self.y, self.box, self.alpha, self.g, self.n, self.group, self.members, self._counts)
-            status = _move(c, direction, self.gamma, *state, self._R, self._Q, self._scalars)
+            status = _move(c, self.gamma, *state, self._R, self._Q, self._scalars)
             if status == STUCK:
-                raise RuntimeError("Groups change without end, or no row can balance the one that moves.")
+                raise RuntimeError("Groups change without end.")
             if status == DONE:
                 break
             self._reserve_margin(2 * len(self._Q))
@@ -284,7 +242,7 @@ class ExactMachine:
             self._renew()
 
     def _renew(self):
-        """Compute R, g and b anew against rounding."""
+        """Compute R, g and b again, against rounding."""
         self._counts[1] = 0
         size = self._counts[0]
         held = self.members[:size]
@@ -303,20 +261,15 @@ class ExactMachine:
         products = rbf(self.X[rows], self.X[c][None], self.gamma)[:, 0]
         return self.y[rows] * self.y[c] * products
 
-    def _reserve(self, rows, columns):
-        if not hasattr(self, "X"):
-            self.X, self.y, self.alpha = np.empty((0, columns)), np.empty(0), np.empty(0)
-            self.g, self.box = np.empty(0), np.empty(0)
-            self.group = np.empty(0, dtype=np.int8)
-            self.members = np.empty(8, dtype=np.int64)
-            self._R, self._Q = np.zeros((9, 9)), np.zeros((8, 0))
-        if rows > len(self.y):
-            extra = max(rows, 2 * len(self.y), 16) - len(self.y)
-            self.X = np.concatenate([self.X, np.zeros((extra, columns))])
-            for name in ("y", "alpha", "g", "box"):
-                setattr(self, name, np.concatenate([getattr(self, name), np.zeros(extra)]))
-            self.group = np.concatenate([self.group, np.zeros(extra, dtype=np.int8)])
-            self._Q = np.concatenate([self._Q, np.zeros((len(self._Q), extra))], axis=1)
+    def _reserve(self, rows):
+        if rows <= len(self.y):
+            return
+        extra = max(rows, 2 * len(self.y), 16) - len(self.y)
+        self.X = np.concatenate([self.X, np.zeros((extra, self.X.shape[1]))])
+        for name in ("y", "alpha", "g", "box"):
+            setattr(self, name, np.concatenate([getattr(self, name), np.zeros(extra)]))
+        self.group = np.concatenate([self.group, np.zeros(extra, dtype=np.int8)])
+        self._Q = np.concatenate([self._Q, np.zeros((len(self._Q), extra))], axis=1)
 
     def _reserve_margin(self, most):
         size = self._counts[0]
@@ -326,19 +279,11 @@ class ExactMachine:
 
 
 class ISVM(OneVsOne):
-    """Incremental SVM with the RBF kernel, exact after every row; one-vs-one.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Upper bound of the dual variables.
-    gamma : float, default=1.0
-        Width of the kernel exp(-gamma ||x - z||^2).
-    """
+    """Incremental SVM with the kernel exp(-gamma ||x - z||^2), exact after every row; C bounds the dual variables."""
 
     def __init__(self, C=1.0, gamma=1.0):
         self.C = C
         self.gamma = gamma
 
-    def _machine(self):
-        return ExactMachine(self.C, self.gamma)
+    def _machine(self, columns):
+        return ExactMachine(self.C, self.gamma, columns)

@@ -13,8 +13,7 @@ rows without weight that are far from violating.  Finishing repeats REPROCESS un
 import numba as nb
 import numpy as np
 
-from .kernel import rbf, similarity
-from .pairs import OneVsOne
+from .base import OneVsOne, rbf, similarity
 
 
 @nb.njit(cache=True)
@@ -41,7 +40,6 @@ def _step(i, j, a, g, y, K, size, C):
 
 @nb.njit(cache=True)
 def _take(x, sign, gamma, X, a, g, y, K, size):
-    """Hold a new row with no weight."""
     X[size], y[size], a[size] = x, sign, 0.0
     value = 0.0
     for s in range(size):
@@ -54,7 +52,6 @@ def _take(x, sign, gamma, X, a, g, y, K, size):
 
 @nb.njit(cache=True)
 def _drop(s, X, a, g, y, K, size):
-    """Let go of the row at place s; the last one takes its place."""
     last = size - 1
     X[s], a[s], g[s], y[s] = X[last], a[last], g[last], y[last]
     K[s, :size] = K[last, :size]
@@ -120,16 +117,14 @@ def _finish(C, tol, slack, X, a, g, y, K, size, scalars, most):
 class OnlineMachine:
     """One binary problem."""
 
-    def __init__(self, C, gamma, tol, slack):
+    def __init__(self, C, gamma, tol, slack, columns):
         self.C, self.gamma, self.tol, self.slack = float(C), float(gamma), float(tol), float(slack)
-        self.size = 0
+        self.X, self.K, self.size = np.empty((8, columns)), np.empty((8, 8)), 0
+        self.a, self.g, self.y = np.empty(8), np.empty(8), np.empty(8)
         self._scalars = np.zeros(1)
 
     def learn(self, X, signs):
         """Process rows, one after another."""
-        if not hasattr(self, "X"):
-            self.X, self.K = np.empty((8, X.shape[1])), np.empty((8, 8))
-            self.a, self.g, self.y = np.empty(8), np.empty(8), np.empty(8)
         done = 0
         while done < len(X):
             held = (self.X, self.a, self.g, self.y, self.K)
@@ -141,29 +136,13 @@ class OnlineMachine:
 
     def finish(self):
         """Step until no pair violates; at most 100 steps a row held, plus 10,000."""
-        if self.size:
-            held = (self.X, self.a, self.g, self.y, self.K)
-            most = 100 * self.size + 10_000
-            self.size = _finish(self.C, self.tol, self.slack, *held, self.size, self._scalars, most)
-
-    def held(self):
-        """Return the rows held and their signs."""
-        return (self.X[: self.size], self.y[: self.size]) if self.size else (np.empty((0, 0)), np.empty(0))
+        held = (self.X, self.a, self.g, self.y, self.K)
+        most = 100 * self.size + 10_000
+        self.size = _finish(self.C, self.tol, self.slack, *held, self.size, self._scalars, most)
 
     def decide(self, X):
         """Return sum_s a_s k(x_s, x) + b."""
-        if not self.size:
-            return np.zeros(len(X))
         return rbf(X, self.X[: self.size], self.gamma) @ self.a[: self.size] + self._scalars[0]
-
-    def support_size(self):
-        """Return how many rows have weight."""
-        return int((self.a[: self.size] != 0.0).sum()) if self.size else 0
-
-    def objective(self):
-        """Return the dual objective, sum a_i y_i - 1/2 a'Ka, that is to be made as large as possible."""
-        a = self.a[: self.size]
-        return float(a @ self.y[: self.size] - 0.5 * a @ self.K[: self.size, : self.size] @ a)
 
     def _grow(self):
         most, size = 2 * len(self.y), self.size
@@ -175,19 +154,11 @@ class OnlineMachine:
 
 
 class LASVM(OneVsOne):
-    """Online SVM with the RBF kernel; one-vs-one.
+    """Online SVM with the kernel exp(-gamma ||x - z||^2) and coefficients up to C.
 
-    Parameters
-    ----------
-    C : float, default=1.0
-        Bound of the coefficients.
-    gamma : float, default=1.0
-        Width of the kernel exp(-gamma ||x - z||^2).
-    tol : float, default=1e-3
-        Violation that counts as none.
-    slack : float, default=1.0
-        How far a row without weight must be from violating to be let go.  0 is the paper's rule: it lets go of rows
-        that would violate again later, and ends up to 10 % below the optimum after one epoch; 1 comes within 1 %.
+    `tol` is the violation that counts as none. `slack` is how far a row without weight must be from violating to be
+    dropped: 0 is the paper's rule, which drops rows that would violate again later and ends up to 10 % below the
+    optimum after one epoch; 1 comes within 1 %.
     """
 
     def __init__(self, C=1.0, gamma=1.0, tol=1e-3, slack=1.0):
@@ -196,5 +167,5 @@ class LASVM(OneVsOne):
         self.tol = tol
         self.slack = slack
 
-    def _machine(self):
-        return OnlineMachine(self.C, self.gamma, self.tol, self.slack)
+    def _machine(self, columns):
+        return OnlineMachine(self.C, self.gamma, self.tol, self.slack, columns)

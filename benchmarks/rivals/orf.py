@@ -12,14 +12,12 @@ drifts here.
 
 import numba as nb
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .base import OnePass, set_seed
 
 
 @nb.njit(cache=True)
 def gini(counts):
-    """Return 1 - sum p^2."""
     total = counts.sum()
     if total <= 0.0:
         return 0.0
@@ -49,11 +47,6 @@ def _make_tests(features, thresholds, low, high):
     for t in range(len(features)):
         features[t] = np.random.randint(len(low))
         thresholds[t] = low[features[t]] + np.random.random() * (high[features[t]] - low[features[t]])
-
-
-@nb.njit(cache=True)
-def _seed(seed):
-    np.random.seed(seed)
 
 
 @nb.njit(cache=True)
@@ -136,53 +129,29 @@ class _Tree:
         self.arrays = (*nodes, *slots)
 
 
-class ORF(ClassifierMixin, BaseEstimator):
+class ORF(OnePass):
     """Online random forest.
 
-    Parameters
-    ----------
-    n_trees : int, default=100
-        Trees.
-    n_tests : int or "sqrt", default="sqrt"
-        Random tests of each leaf; "sqrt" is ten times the root of the number of columns.
-    least_rows : int, default=50
-        Rows that a leaf must have seen to split.
-    least_gain : float, default=0.05
-        Gain that its best test must have.
-    random_state : int or None, default=None
-        Seed.
+    A leaf splits after `least_rows` rows if the best of its random tests (ten times the root of the number of columns)
+    gains `least_gain`.
     """
 
-    def __init__(self, n_trees=100, n_tests="sqrt", least_rows=50, least_gain=0.05, random_state=None):
+    def __init__(self, n_trees=100, least_rows=50, least_gain=0.05, random_state=0):
         self.n_trees = n_trees
-        self.n_tests = n_tests
         self.least_rows = least_rows
         self.least_gain = least_gain
         self.random_state = random_state
 
-    def fit(self, X, y):
-        """Learn the rows in their order, once."""
-        vars(self).pop("trees_", None)
-        return self.partial_fit(X, y, classes=np.unique(y))
+    def _start(self, X):
+        n_tests = int(np.ceil(10 * np.sqrt(X.shape[1])))
+        self.trees_ = [_Tree(n_tests, len(self.classes_)) for _ in range(self.n_trees)]
+        self.low_, self.high_ = X.min(axis=0), X.max(axis=0)
+        set_seed(np.random.RandomState(self.random_state).randint(2**31 - 1))
+        for tree in self.trees_:
+            _make_tests(tree.arrays[5][0], tree.arrays[6][0], self.low_, self.high_)
 
-    def partial_fit(self, X, y, classes=None):
-        """Learn some more rows; the first call must name all classes and shows the range of each column."""
-        fresh = not hasattr(self, "trees_")
-        X, y = validate_data(self, X, y, dtype=np.float64, reset=fresh)
-        if fresh:
-            if classes is None:
-                raise ValueError("The first call of partial_fit needs `classes`, all labels that will come.")
-            self.classes_ = np.unique(classes)
-            tests = int(np.ceil(10 * np.sqrt(X.shape[1]))) if self.n_tests == "sqrt" else self.n_tests
-            self.trees_ = [_Tree(tests, len(self.classes_)) for _ in range(self.n_trees)]
-            self.low_, self.high_ = X.min(axis=0), X.max(axis=0)
-            _seed(check_random_state(self.random_state).randint(2**31 - 1))
-            for tree in self.trees_:
-                _make_tests(tree.arrays[5][0], tree.arrays[6][0], self.low_, self.high_)
+    def _learn(self, X, labels):
         self.low_, self.high_ = np.minimum(self.low_, X.min(axis=0)), np.maximum(self.high_, X.max(axis=0))
-        labels = np.searchsorted(self.classes_, y)
-        if (self.classes_[np.minimum(labels, len(self.classes_) - 1)] != y).any():
-            raise ValueError("y has labels that were not in `classes`.")
         for tree in self.trees_:
             done = 0
             while done < len(X):
@@ -192,17 +161,10 @@ class ORF(ClassifierMixin, BaseEstimator):
                 )  # fmt: skip
                 if done < len(X):
                     tree.grow()
-        return self
 
-    def predict_proba(self, X):
-        """Return the mean of the trees' class shares."""
-        check_is_fitted(self, "trees_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+    def _winners(self, X):
+        """Return the class with the largest sum of the trees' shares."""
         shares = np.zeros((len(X), len(self.classes_)))
         for tree in self.trees_:
             _shares(X, *tree.arrays[:4], shares)
-        return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-
-    def predict(self, X):
-        """Return the class with the largest share."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return shares.argmax(axis=1)

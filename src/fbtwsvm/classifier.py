@@ -7,6 +7,7 @@ from contextlib import closing
 from copy import copy
 from dataclasses import fields, replace
 from numbers import Integral, Real
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ from .features.kernels import KERNELS, Kernel, check_domain
 from .model.inspection import Inspection
 from .model.rows import CheckedRows
 from .model.settings import Parameters
+from .online.after_fit import stream_from, unlearn_from
 from .online.inspect import MemoryReport, report
 from .online.model import StreamModel
 from .online.policy import policies_of
@@ -36,7 +38,7 @@ Model = BatchModel | WarmUpModel | StreamModel
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _COUNT = Interval(Integral, 1, None, closed="left")
 _COLUMNS = ("n_features_in_", "feature_names_in_")
-_MOST_KEPT = 64 * 2**20  # bytes of training rows that a fit keeps, to go on from with partial_fit
+_MOST_NAMED = 64 * 2**20  # bytes of training rows with ids, which a fit keeps
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 
@@ -56,136 +58,144 @@ def _fitted(name: str) -> Any:
 class FBTWSVM(ClassifierMixin, BaseEstimator):
     """Fuzzy bounded twin support vector machine.
 
-    For every ordered pair of classes (a, b) one plane lies near the rows of a and keeps those of b away; a row goes to
-    the class whose plane it is nearer to.  Each plane solves
+    For every ordered pair of classes (a, b) there is one plane that lies near the rows of a and pushes those of b away.
+    A new row goes to the class whose plane is nearer.  Each plane solves
 
         min_u  1/2 reg ||u||^2 + 1/2 sum_{i in a} w_i (h_i.u)^2 + sum_{i in b} C w_i s_i max(0, 1 + h_i.u)
 
-    with h = [z(x), 1] the mapped row, w the row's weight and s its fuzzy membership, and comes with a duality gap.
+    where h = [z(x), 1] is the mapped row, w its weight and s its fuzzy membership.  Every plane comes with a duality
+    gap, which bounds how far it is from the solution.
 
-    As for every kernel machine, columns of unequal scale should be brought to one scale first:
+    The model learns all rows at once (`fit`) or chunk by chunk (`partial_fit`), and forgets rows again (`unlearn`).
+
+    Bring columns of unequal scale to one scale first, as for every kernel method:
     ``make_pipeline(StandardScaler(), FBTWSVM())``.  Most of the time of a default fit goes into choosing gamma; a
-    number or "scale" is the quick setting.
+    number or "scale" is much quicker.
 
     Parameters
     ----------
     kernel : {"rbf", "linear", "laplacian", "chi2", "intersection", "skewed_chi2", "skewed_intersection"} or callable, \
             default="rbf"
-        Similarity of rows; formulas in :mod:`fbtwsvm.features.kernels`.  A callable takes two arrays of rows and
-        returns the matrix of similarities.
+        Kernel function; :mod:`fbtwsvm.features.kernels` has the formulas.  A callable takes two arrays of rows and
+        returns the kernel matrix.
     gamma : {"auto", "scale"} or float, default="auto"
-        Width of the rbf and laplacian kernels.  "scale" is 1 / (n_features * X.var()), with X.std() for laplacian.
-        "auto" tries a ladder of widths around it with at most about 2,000 rows at a time and keeps the one with the
-        least log loss on rows the planes did not see: leave-one-out on small data, contiguous held-out thirds on large
-        data.  Thirds that lie together are for new rows unlike those seen; where rows come in groups (people, machines)
-        and new ones will be of the same groups, shuffle them first.
+        Parameter of the rbf and laplacian kernels: the larger it is, the faster the similarity of two rows falls with
+        their distance.  "scale" is 1 / (n_features * X.var()), with X.std() for laplacian.  "auto" tries values around
+        that on at most about 2,000 rows at a time and keeps the one with the least log loss on rows that the planes
+        were not trained on: leave-one-out on small data, contiguous thirds on large data.  Contiguous thirds suit new
+        rows that differ from the training rows; where rows come in groups (people, machines) and new rows belong to the
+        same groups, shuffle them first.
     feature_map : {"auto", "nystroem", "fourier", "orthogonal", "exact"} or transformer, default="auto"
-        How the kernel is made explicit.  "auto": the columns themselves for the linear and additive kernels (up to
-        4,000 of them), the exact kernel up to 2,000 distinct rows, Nystroem landmarks beyond that and wherever
-        `n_components` is a number.  Any scikit-learn transformer works; `kernel` and `gamma` then have no say.
+        How the kernel is turned into features.  "auto" uses the columns themselves for the linear and additive kernels
+        (up to 4,000 features), the exact kernel up to 2,000 distinct rows, and Nystroem landmarks beyond that or when
+        `n_components` is a number.  With a scikit-learn transformer, `kernel` and `gamma` are not used.
     n_components : int or "auto", default="auto"
-        Features of the Nystroem and Fourier maps.  "auto" starts from 10 sqrt(n_samples) and doubles as long as rows
-        that are held out are classified better, tried on at most 8,000 rows; at least 50, at most 2,000, and less where
-        the mapped rows or all planes would exceed a quarter of a billion numbers.  `n_components_` is what was chosen.
+        Number of features of the Nystroem and Fourier maps.  "auto" starts from 10 sqrt(n_samples) and doubles it as
+        long as held-out rows are classified better, on at most 8,000 rows; it stays between 50 and 2,000, and lower
+        where the mapped rows or the planes would exceed a quarter of a billion numbers.
     C : float or pair of floats, default=1.0
-        Box of the dual variables: the price of a row that comes too near to the other class's plane.  A pair, for two
-        classes, gives the plane near `classes_[0]` first.
+        Price of a row that comes too near to the plane of the other class.  A pair, for two classes, gives the plane
+        near `classes_[0]` first.
     reg : float or pair of floats, default=0.01
-        Ridge of the planes, for features with a mean square norm of one; pair as for C.
+        Ridge penalty of the planes, for features with a mean square norm of one; a pair as for C.
     mu : float, default=0.5
-        Membership share of rows nearer to the other class's centre than to their own; the rest get 1 - mu.
+        Membership factor of rows that are nearer to the centre of the other class than to their own; all other rows
+        have 1 - mu.
     membership : {"fuzzy", "printed", "none"}, default="fuzzy"
-        "fuzzy" falls with the distance from the class centre, rescaled to (0, 1] per class and pair; "printed" is the
-        paper's formula without rescaling; "none" trusts all rows alike (the bounded twin SVM).
+        "fuzzy" falls with the distance to the centre of the class and is rescaled to (0, 1] for each class and
+        opponent; "printed" is the paper's formula without rescaling; "none" lets all rows count alike.
     multiclass : {"dag", "vote"}, default="dag"
-        "dag": the classes challenge each other in the order of `classes_`, the winner stays (from 24 classes on only
-        2 (K - 1) plane values a row are computed).  "vote": most pairs won.
+        "dag" goes through the classes in the order of `classes_`, each against the winner so far (from 24 classes on it
+        computes only 2 (n_classes - 1) plane values for each row).  "vote" takes the class that wins most pairs.
     decision : {"calibrated", "value", "distance"}, default="calibrated"
-        What a pair compares: plane values with an offset learned on left-out rows, plain values |h.u|, or the paper's
-        distances |h.u| / ||w||.
+        What a pair of classes compares: plane values with an offset learned on left-out rows, plain values |h.u|, or
+        the paper's distances |h.u| / ||w||.
     class_weight : dict, "balanced" or None, default=None
-        Factors on the weights of the rows of each class.
+        Factors on the weights of the rows of each class.  Classes that a dict does not name have a factor of one; on a
+        stream, "balanced" follows the counts so far.
     tol : float, default=1e-3
-        Duality gap at which a plane is solved, relative to its primal value at u = 0.
+        Duality gap at which a plane counts as solved, relative to its primal value at u = 0.
     max_iter : int, default=1000
-        Most sweeps of coordinate descent for a plane; a `ConvergenceWarning` says when they were not enough.
+        Largest number of sweeps of coordinate descent for a plane; a `ConvergenceWarning` says if it was too small.
     memory : int or None, default=200
-        Stream: support rows kept of each class, a hard limit whenever planes settle; None keeps all.  What goes beyond
-        it is condensed into the planes.  Until then at most 1,000 rows wait.
+        Stream: largest number of support rows stored for each class after each re-solve; None stores all.  Rows beyond
+        it are condensed: their share in the planes stays, they themselves are dropped.  Between two re-solves up to
+        1,000 more rows are stored.
     second_look : int, default=100
-        Stream: rows of each class that do nothing at present and are looked at again whenever planes settle.
+        Stream: size of the reserve of each class, the newest rows that are not support rows at present.  Every re-solve
+        considers them again.
     forget_after : int or None, default=None
-        Stream: the paper's d.  A kept row whose dual variables are all at most `forget_below` when planes settle, so
-        many times, leaves the support; None: only the memory limit sends it away.
+        Stream: the paper's d.  A support row whose dual variables are all at most `forget_below` in so many re-solves
+        goes to the reserve; None never sends it there.
     forget_below : float, default=1e-5
         Stream: the paper's phi.
     decay : float or "auto", default=1.0
-        Stream: what a row's weight is multiplied by with each row that comes after it; 1 never fades.  "auto" learns at
-        four speeds (half-lives of 10, 100 and 1,000 rows, and for ever) and trusts each by its success on rows just
-        tested, for four times the work; plane values are then compared as they are, whatever `decision` and
-        `multiclass` say.
+        Stream: factor by which the weight of a row shrinks with each row that comes after it; 1 is no forgetting.
+        "auto" keeps four models, with half-lives of 10, 100 and 1,000 rows and without decay, and weighs them by how
+        well they classify new rows before learning them.  That takes four times the work, and `decision` and
+        `multiclass` are not used.
     half_life : float or None, default=None
-        Stream: rows after which half of a row's weight is left, instead of `decay`.
+        Stream: number of rows after which half of a row's weight is left; an alternative to `decay`.
     accept : {"kkt", "inside", "outside", "all"}, default="kkt"
-        Stream: which new rows may become support rows.  "kkt": those that violate the optimality of a plane; "inside"
-        and "outside": those whose gradient is within, or not within, the bounds that it had in the last solve from
-        scratch (what the published code does, and what the paper prints); "all".
+        Stream: which new rows may become support rows.  "kkt": rows that violate the optimality conditions of a plane;
+        "inside" and "outside": rows whose gradient is inside, or outside, the range of the last re-solve (as in the
+        published code, and as printed in the paper); "all": every row.
     statistics : {"all", "kept"}, default="all"
-        Stream: whether every row stays in the Gram matrices, or, as in the paper, only support rows.
+        Stream: whether the Gram matrices sum all rows or, as in the paper, support rows only.
     warm_up : int or "auto", default="auto"
-        Stream: rows collected before gamma, map and scale are fixed; "auto" is 500, or `n_components` if that is more.
+        Stream: number of rows from which gamma, the map and its scale are found; "auto" is 500, or `n_components` if
+        that is more.
     drift_detector : object or None, default=None
-        Stream: anything with river's interface, `update(error)` and `drift_detected`.  A copy is told of each row
-        whether it was classified wrongly before it was learned; on drift all that is known fades to a tenth of its
-        weight.
+        Stream: an object with river's interface, `update(error)` and `drift_detected`.  A copy of it gets 1 for each
+        row that was classified wrongly before it was learned, 0 for the others; when it sees a drift, all that the
+        model knows fades to a tenth of its weight.
     n_jobs : int or None, default=None
-        Threads of a fit; the model is the same for every value.  None is as many as BLAS may use here, and one on a
+        Number of threads; the result does not depend on it.  None uses as many as BLAS may use in `fit`, and one on a
         stream.
     random_state : int, RandomState or None, default=None
-        Seed of landmarks, frequencies and subsamples.  Data with at most 2,000 distinct rows (of at most 10,000) needs
-        none: equal rows are merged, and nothing is chosen at random unless the map asks for it.
+        Seed of landmarks, frequencies and samples.  Not needed for at most 2,000 distinct rows (of at most 10,000),
+        unless the map is random.
     verbose : int, default=0
-        1 prints what a fit is doing (the values of gamma that are tried, the sizes), 2 also the progress of the solver.
-        All of it also goes to the logger "fbtwsvm".
+        1 prints the steps of a fit, 2 also the progress of the solver.  The logger "fbtwsvm" gets them in any case.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     planes_ : ndarray of shape (n_classes, n_classes, n_components_ + 1)
-        planes_[a, b] is the plane near class a that pushes class b: weights of the features, then the bias.  For the
-        exact kernel, which works in float64, the features of a row are its similarities to the distinct training rows.
+        planes_[a, b] is the plane near class a that pushes class b: weights of the features, then the bias.  The
+        features of the exact kernel are the similarities to the distinct training rows.
     support_ : ndarray of shape (n_support,)
-        Training rows with a non-zero dual variable in any plane.
+        Indices of training rows with a dual variable above zero in any plane; after `fit` only.
     n_support_ : ndarray of shape (n_classes,)
-        How many of them each class has.
+        Number of support rows of each class.
     memberships_ : ndarray of shape (n_samples, n_classes)
-        Membership of each training row against each other class; zero for rows of weight zero.  The column of the row's
-        own class is not used.  Not there after a fit on chunks, or on rows that were mapped tile by tile.
+        Membership of each training row against each other class; zero for rows of weight zero.  After `fit` only, and
+        not after a fit on chunks or on rows that were mapped tile by tile.
     kept_ : int
-        Rows that a stream keeps, when its planes last settled (`memory_report` shows them).  On a stream `n_support_`
-        counts support rows among these, and there is no `support_` or `memberships_`.
+        Stream: number of rows stored at the last re-solve; `memory_report` shows them.
     n_iter_ : int
-        Sweeps of the plane that needed most.
+        Largest number of sweeps that a plane needed.
     duality_gap_ : ndarray of shape (n_classes, n_classes)
         Relative duality gap of every plane; zero on the diagonal.
     gamma_ : float or None
-        The width in use; None where the kernel or map has none.
+        The gamma in use; None where the kernel or the map has none.
     n_components_ : int
         Number of features after the map.
     n_features_in_ : int
-        Columns seen in `fit`.
+        Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Column names, when X had names that are all strings.
+        Names of the columns, if X had names that are all strings.
 
     See Also
     --------
-    sklearn.svm.SVC : The unbounded kernel machine that this one is measured against.
+    FBTWSVMCV : The same model with its parameters chosen by cross-validation.
+    sklearn.svm.SVC : The kernel classifier that this one is compared with.
     fbtwsvm.features.NystroemFeatures : The map behind feature_map="nystroem".
 
     References
     ----------
-    A. R. Mello, M. R. Stemmer, A. L. Koerich, "Member and Decremental Fuzzy Bounded Twin Support Vector Machine",
+    A. R. Mello, M. R. Stemmer, A. L. Koerich, "Incremental and Decremental Fuzzy Bounded Twin Support Vector Machine",
     Information Sciences 526 (2020).
 
     Examples
@@ -311,7 +321,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
         """Learn from all rows at once; a call that fails leaves the model as it was.
 
-        Up to 64 MiB of training rows are kept, so that `partial_fit` can go on from here.  Chunks, and dense rows of
+        The model keeps what `partial_fit`, `merge` and `unlearn` need to go on from here: the training rows, or the
+        sums of its classes and at most `memory` support rows of each, whichever is smaller.  Chunks, and dense rows of
         which `n_components` features would take more than 2 GiB, are mapped tile by tile, several times over, and the
         mapped rows are never held all at once; gaps below 1e-4 are then out of reach.
 
@@ -434,12 +445,13 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
         """Learn a chunk of rows; a call that fails or is interrupted leaves the model as it was.
 
-        The first `warm_up` rows are collected, and a provisional model answers meanwhile.  Then gamma, the map and its
-        scale are fixed and stay.  After `fit`, the stream goes on from the rows of that call.
+        The first `warm_up` rows are stored, and a provisional model answers meanwhile.  Then gamma, the map and its
+        scale are found from them.  After `fit`, learning goes on from the fitted model, with the same gamma and map;
+        the exact kernel, which would grow with every row, is replaced by a map with landmarks from the training rows.
 
-        Chunks below 1,000 rows are learned row by row: moments and planes follow each row at once, the dual variables
-        of older rows when a class has grown by half, and at the latest after 1,000 rows, or 10 half-lives where old
-        rows fade (see `settle`).
+        Chunks of fewer than 1,000 rows are learned row by row: each row moves the planes at once.  The dual variables
+        of older rows are brought up to date by a re-solve, when a class has grown by half and at the latest after 1,000
+        rows, or 10 half-lives (see `settle`).
 
         Parameters
         ----------
@@ -452,8 +464,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights; rows of weight zero are skipped.
         ids : array-like of shape (n_samples,), default=None
-            A name for each row, by which `unlearn` finds it again even when it is not kept; each costs memory, about a
-            hundred bytes, for as long as its row is part of the model.
+            An id for each row, by which `unlearn` finds it even when it is no longer stored.  Each takes about a
+            hundred bytes of memory as long as its row is part of the model.
 
         Returns
         -------
@@ -482,7 +494,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         return self
 
     def settle(self) -> Self:
-        """Bring the dual variables of all kept rows up to date now, rather than at the next due time.
+        """Re-solve now: bring the dual variables of all stored rows up to date, rather than when it is next due.
 
         Returns
         -------
@@ -496,10 +508,13 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Unlearned:
         """Take rows out again, as if they had never been learned.
 
-        Rows are found among the kept ones by id or by their values and leave with their dual variables; every row is
-        subtracted from its class's moments.  The result equals training without them, to solver tolerance, when every
-        row is kept (`accept="all"`, `memory=None`, `forget_after=None`, no decay); otherwise see the report.  Offsets
-        learned with `decision="calibrated"` are not taken back.
+        After `fit`, the remaining rows are fitted once more with the same gamma and map, if the model has kept its rows
+        (it keeps them, or sums over them, whichever is smaller); otherwise it goes on as a stream, from its sums.
+
+        On a stream, each row is subtracted from the sums of its class.  If it is stored, which is found out by its id
+        or by its values, it goes with its dual variables.  The result equals training without the rows, to solver
+        tolerance, when every row is stored (`accept="all"`, `memory=None`, `forget_after=None`, no decay); otherwise
+        the returned report says what remains.  Offsets learned with `decision="calibrated"` are not taken back.
 
         Parameters
         ----------
@@ -508,14 +523,14 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights; where a row is found by id or among the kept, the weight it was learned with counts.
+            Their weights; not used for rows that are stored or have an id, whose weights are known.
         ids : array-like of shape (n_samples,), default=None
-            Their names.
+            Their ids.
 
         Returns
         -------
         Unlearned
-            How many rows are gone without a trace, and of which something remains and why.
+            How many rows are gone without a trace, and of which rows something remains, and why.
 
         Raises
         ------
@@ -527,17 +542,19 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         unknown = np.setdiff1d(rows.y, known)
         if len(unknown):
             raise ValueError(f"Nothing was unlearned: the model has no class {unknown[0]!r}.")
-        parameters = parameters_of(self)
-        going_on = self._going_on(parameters)
-        assert going_on is not None  # it is fitted
-        model, result = going_on.unlearn(rows, parameters)
-        self._publish(model, columns)
+        parameters, model = parameters_of(self), self._fitted_model()
+        left: Model
+        if isinstance(model, BatchModel):
+            left, result = unlearn_from(model, rows, parameters)
+        else:
+            left, result = model.unlearn(rows, parameters)
+        self._publish(left, columns)
         return result
 
     def merge(self, other: Any) -> Self:
         """Add what another model has learned from other rows with the same map; the other is left as it is.
 
-        Moments add, kept rows join, and the planes settle.  Both must have left their warm-up.
+        Sums add up, stored rows are joined, and the planes are solved again.  Both models must have left their warm-up.
 
         Parameters
         ----------
@@ -571,12 +588,12 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         return self._fitted_model().inspect()
 
     def memory_report(self) -> MemoryReport:
-        """Look inside: which rows support the model, what it has forgotten, how many bytes it takes.
+        """Show what a stream stores: support rows, what is left of other rows, and how many bytes it takes.
 
         Returns
         -------
         MemoryReport
-            Print it, or use its parts: kept rows with their ids, memberships and dual variables.
+            Print it, or use its parts: stored rows with their ids, memberships and dual variables.
         """
         model = self._fitted_model()
         if not isinstance(model, StreamModel):
@@ -589,15 +606,13 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         parameters, rows = parameters_of(self), _named(CheckedRows.unnamed(X, y, weights), ids)
         size = X.data.nbytes if sp.issparse(X) else X.nbytes
-        if ids is not None and size > _MOST_KEPT:
+        if ids is not None and size > _MOST_NAMED:
             raise ValueError(
                 f"There are too many rows ({size / 2**20:.0f} MiB) to learn at once and still find by id. Learn them "
                 "with partial_fit, in chunks."
             )
-        model = fit_rows(parameters, X, y, weights, mapped=fits_in_memory(parameters, X))
-        if size <= _MOST_KEPT:
-            model = replace(model, rows=rows.take(np.flatnonzero(weights > 0)))
-        return model, columns
+        mapped, names = fits_in_memory(parameters, X), None if ids is None else rows.ids
+        return fit_rows(parameters, X, y, weights, ids=names, mapped=mapped), columns
 
     def _fit_chunks(self, chunks: Any, sample_weight: Any, ids: Any) -> tuple[BatchModel, dict[str, Any]]:
         """Fit chunks that can be read again."""
@@ -672,7 +687,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Return the model that learns on from here; None before the first row."""
         model = self._model
         if isinstance(model, BatchModel):
-            return from_batch(model, parameters)
+            return stream_from(model, parameters)
         return model
 
     def _fitted_model(self) -> Model:
@@ -706,12 +721,12 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         return tags
 
 
-_PARAMETERS = tuple(field.name for field in fields(Parameters))
+_read_parameters = attrgetter(*(field.name for field in fields(Parameters)))
 
 
 def parameters_of(estimator: FBTWSVM) -> Parameters:
     """Return the parameters of an estimator as one record."""
-    return Parameters(*(getattr(estimator, name) for name in _PARAMETERS))
+    return Parameters(*_read_parameters(estimator))
 
 
 def model_of(estimator: FBTWSVM) -> Model:
@@ -730,18 +745,6 @@ def learned(
 ) -> WarmUpModel | StreamModel:
     """Return the model that knows checked rows too; None is a model that knows nothing."""
     return WarmUpModel.begin(rows, parameters) if model is None else model.learn(rows, parameters)
-
-
-def from_batch(model: BatchModel, parameters: Parameters) -> StreamModel:
-    """Return the stream that goes on from a fit."""
-    policies_of(parameters)
-    if model.rows is None:
-        raise ValueError(
-            "This model was fitted on chunks, or on too many rows to keep them, so it cannot go on learning. Give all "
-            "rows to partial_fit instead, in chunks."
-        )
-    mapping = None if model.mapping.exact else model.mapping
-    return StreamModel.start(model.rows, parameters, mapping, model.gamma)
 
 
 def _named(rows: CheckedRows, ids: Any) -> CheckedRows:

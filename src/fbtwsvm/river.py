@@ -158,7 +158,7 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
     @property
     def _in_warm_up(self) -> bool:
         """Whether columns can still be added."""
-        return not self.columns or isinstance(model_of(self.model_), WarmUpModel)
+        return not self.model_.__sklearn_is_fitted__() or isinstance(model_of(self.model_), WarmUpModel)
 
     def _row(self, x: dict[Any, Any]) -> Array:
         return np.array([[x.get(name, 0.0) for name in self.columns]], dtype=np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,22 +10,37 @@ import scipy.sparse as sp
 
 from .._arrays import Array
 from .._log import LOG
-from ..model.rows import TrainingRows
+from ..model.mapping import Mapping
+from ..model.rows import CheckedRows, TrainingRows
 from ..model.settings import Parameters, Settings
 from .model import BatchModel
 from .prepare import prepare
+from .remember import keeps_rows, sums_of
 
 _MOST_MAPPED = 2 * 2**30  # bytes of mapped rows that a fit holds
 
 
 def fit_rows(
-    parameters: Parameters, X: Any, y: Array, weights: Array | None, *, mapped: bool = True, quick: bool = False
+    parameters: Parameters,
+    X: Any,
+    y: Array,
+    weights: Array | None,
+    *,
+    ids: Array | None = None,
+    mapped: bool = True,
+    quick: bool = False,
+    fitted: Mapping | None = None,
 ) -> BatchModel:
-    """Fit rows; unless `mapped`, the mapped rows are never held all at once.  `quick` takes gamma "scale"."""
-    found = prepare(parameters, X, y, weights, mapped=mapped, quick=quick)
+    """Fit rows; unless `mapped`, the mapped rows are never held all at once.
+
+    `quick` takes gamma "scale" and keeps nothing to go on from; a map that is `fitted` is taken as it is.
+    """
+    found = prepare(parameters, X, y, weights, mapped=mapped, quick=quick, fitted=fitted)
     rows, settings = found.rows, found.settings
+    # The rows are kept to go on from, or sums over them, whichever is smaller.
+    with_rows = ids is not None or found.home is None or keeps_rows(X, rows.n_classes, found.home.n_columns)
     LOG.info("solving the planes of %d classes", len(found.classes))
-    (solved,) = found.solve(settings)
+    (solved,) = found.solve(settings, with_grams=not (with_rows or quick))
     solution = solved.solution
     support, n_support = _supports(solution.alpha, rows, settings)
     return BatchModel(
@@ -39,7 +55,28 @@ def fit_rows(
         support=support,
         n_support=n_support,
         memberships=None if solved.memberships is None else rows.spread(solved.memberships),
+        rows=_checked(X, y, weights, ids) if with_rows and not quick else None,
+        sums=None if with_rows or quick else sums_of(found, solved, parameters),
     )
+
+
+def refit_without(model: BatchModel, rows: CheckedRows, parameters: Parameters) -> BatchModel:
+    """Fit the rows of a model once more, without some of them, with the same gamma and the same map."""
+    assert model.rows is not None
+    left = model.rows.take(model.rows.without(rows))
+    ids = None if all(name is None for name in left.ids) else left.ids
+    if model.mapping.exact:  # its map is the rows themselves
+        again = replace(parameters, gamma=parameters.gamma if model.gamma is None else model.gamma)
+        return fit_rows(again, left.X, left.y, left.weights, ids=ids)
+    fit = fit_rows(parameters, left.X, left.y, left.weights, ids=ids, fitted=model.mapping)
+    return replace(fit, gamma=model.gamma)
+
+
+def _checked(X: Any, y: Array, weights: Array | None, ids: Array | None) -> CheckedRows:
+    """Return a copy of the rows that have weight."""
+    rows = CheckedRows.unnamed(X, y, weights)
+    rows = rows if ids is None else replace(rows, ids=ids)
+    return rows.take(np.flatnonzero(rows.weights > 0))
 
 
 def fits_in_memory(parameters: Parameters, X: Any) -> bool:

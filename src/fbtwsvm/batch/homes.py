@@ -42,6 +42,11 @@ class Home(ABC):
         """Rows of each class."""
         return np.diff(self.training.starts)
 
+    @property
+    def n_columns(self) -> int:
+        """Columns of a mapped row."""
+        return int(self.rows(slice(0, 1)).shape[1])
+
     @abstractmethod
     def rows(self, numbers: Index) -> Array:
         """Return mapped rows with these numbers, with the bias column."""

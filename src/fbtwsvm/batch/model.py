@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays import Array, array_bytes
 from ..model.decision import Decision, PairRule
+from ..model.fit_sums import FitSums
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
 from ..model.rows import CheckedRows
@@ -29,8 +30,8 @@ class BatchModel:
     support, n_support, memberships
         Training rows with a dual above zero, how many each class has, and memberships (n, n_classes); None where the
         fit does not know them.
-    rows
-        The training rows, where they are kept to go on from.
+    rows, sums
+        What the model goes on from: the training rows, or sums over them, whichever is smaller.
     """
 
     stage: ClassVar[str] = "batch"
@@ -47,6 +48,7 @@ class BatchModel:
     n_support: Array | None = None
     memberships: Array | None = None
     rows: CheckedRows | None = field(default=None, repr=False)
+    sums: FitSums | None = field(default=None, repr=False)
 
     @classmethod
     def of_one_class(cls, rows: CheckedRows, multiclass: str, decision: str) -> BatchModel:
@@ -77,11 +79,17 @@ class BatchModel:
         """Return the model itself: its planes are solved."""
         return self
 
+    def _n_rows(self) -> int:
+        """Rows of the fit; 0 where it does not know them."""
+        if self.rows is not None:
+            return len(self.rows)
+        return 0 if self.sums is None else int(self.sums.n_rows.sum())
+
     def inspect(self) -> Inspection:
         """Return counts and sizes."""
         return Inspection(
             stage=self.stage,
-            seen=0 if self.rows is None else len(self.rows),
+            seen=self._n_rows(),
             kept=0 if self.support is None else len(self.support),
             bytes=array_bytes(self),
         )

@@ -33,6 +33,7 @@ class Prepared:
 
     home    where the mapped rows live; None where the map is the exact kernel, whose matrix is `kernel`
     wanted  marks the rows that the decision rule is calibrated on
+    factors (n_classes,): what class_weight has multiplied the weights by
     """
 
     classes: Array
@@ -43,6 +44,7 @@ class Prepared:
     home: Home | None
     kernel: Array | None
     wanted: Array
+    factors: Array
     seed: int
 
     @property
@@ -54,14 +56,19 @@ class Prepared:
         return self.home.data
 
     def solve(
-        self, settings: Settings, multiples: Sequence[float] = (1.0,), grams: Sequence[Array] | None = None
+        self,
+        settings: Settings,
+        multiples: Sequence[float] = (1.0,),
+        grams: Sequence[Array] | None = None,
+        *,
+        with_grams: bool = False,
     ) -> list[Solved]:
-        """Solve all planes with these settings, for several multiples of C."""
+        """Solve all planes with these settings, for several multiples of C; see `batch.solve`."""
         if self.kernel is not None:
             rows = self.rows
             return solve_kernel(settings, self.kernel, rows.starts, rows.weights, self.wanted, multiples)
         assert self.home is not None
-        return solve(settings, self.home, self.wanted, self.seed, multiples, grams)
+        return solve(settings, self.home, self.wanted, self.seed, multiples, grams, with_grams=with_grams)
 
 
 def prepare(
@@ -74,15 +81,21 @@ def prepare(
     quick: bool = False,
     grows: bool = True,
     known: Callable[[Mapping], Array | None] | None = None,
+    fitted: Mapping | None = None,
 ) -> Prepared:
     """Order rows, choose gamma and the map; `quick` takes gamma "scale" and the exact kernel.
 
     Rows that are not to be held `mapped` in memory have their map fitted on a sample.  Weights of None are all one.
     Unless it `grows`, a map of as many features as seem right is as large as rows of that number usually want.  `known`
-    may have rows mapped already: given the fitted map, it returns X mapped, or None.
+    may have rows mapped already: given the fitted map, it returns X mapped, or None.  A map that is `fitted` is taken
+    as it is.
     """
-    classes, rows, labels = (ordered if mapped else _ordered_compactly)(parameters, X, y, weights)
+    classes, rows, labels, factors = (ordered if mapped else _ordered_compactly)(parameters, X, y, weights)
     seed, settings = parameters.seed(), parameters.settings(len(classes))
+    if fitted is not None:
+        home: Home | None = MemoryHome(rows, fitted.rows(X, rows.index, Threads(parameters.n_jobs)), parameters.n_jobs)
+        wanted = calibration_rows(rows.starts, fitted.is_landmark(X)[rows.index], seed, _limit(rows))
+        return Prepared(classes, settings, None, rows, fitted, home, None, wanted, factors, seed)
     feature_map, n_components = (parameters.feature_map, parameters.n_components) if not quick else ("auto", "auto")
 
     def make(count: int | str, gamma: float | None) -> Any:
@@ -95,7 +108,7 @@ def prepare(
     transformer = make(n_components, gamma)
     LOG.info("mapping %d %srows", rows.n, "distinct " if rows.small else "")
     kernel: Array | None = None
-    home: Home | None = None
+    home = None
     if mapped:
         mapping, data = Mapping.fit(transformer, rows, y, parameters.kernel, Threads(parameters.n_jobs), known)
         landmarks = mapping.landmarks(rows)
@@ -106,21 +119,28 @@ def prepare(
     else:
         mapping, landmarks = _fit_on_sample(parameters, transformer, rows, y, labels, seed)
         home = UnmappedHome(rows, mapping, parameters.n_jobs)
-    wanted = calibration_rows(rows.starts, landmarks, seed, rows.n if rows.small else _MOST_WANTED)
-    return Prepared(classes, settings, gamma, rows, mapping, home, kernel, wanted, seed)
+    wanted = calibration_rows(rows.starts, landmarks, seed, _limit(rows))
+    return Prepared(classes, settings, gamma, rows, mapping, home, kernel, wanted, factors, seed)
 
 
-def ordered(parameters: Parameters, X: Any, y: Array, weights: Array | None) -> tuple[Array, TrainingRows, Array]:
-    """Return the classes, the rows sorted by class with class weights applied, and the class index of each row."""
+def _limit(rows: TrainingRows) -> int:
+    """Return how many rows of a class the decision rule is calibrated on."""
+    return rows.n if rows.small else _MOST_WANTED
+
+
+def ordered(
+    parameters: Parameters, X: Any, y: Array, weights: Array | None
+) -> tuple[Array, TrainingRows, Array, Array]:
+    """Return classes, rows sorted by class with class weights applied, the class index of each row, class weights."""
     weights = np.ones(len(y)) if weights is None else weights
     classes, labels = present_classes(y, weights)
-    weights = weights * class_factors(parameters.class_weight, classes, labels, weights)
-    return classes, arrange(X, labels, weights, len(classes)), labels
+    factors = class_factors(parameters.class_weight, classes, labels, weights)
+    return classes, arrange(X, labels, weights * factors[labels], len(classes)), labels, factors
 
 
 def _ordered_compactly(
     parameters: Parameters, X: Any, y: Array, weights: Array | None
-) -> tuple[Array, TrainingRows, Array]:
+) -> tuple[Array, TrainingRows, Array, Array]:
     """Do the same for very many rows, of which as little as possible is held; duplicates are not merged."""
     classes, _ = present_classes(np.unique(y if weights is None else y[weights > 0]))
     # Sorting, as np.unique does for these places, would take many times the memory of the labels.
@@ -128,16 +148,18 @@ def _ordered_compactly(
     for part in tiles(0, len(y), _MAP_SAMPLE):
         labels[part] = np.minimum(np.searchsorted(classes, y[part]), len(classes) - 1)
     order = np.argsort(labels, kind="stable").astype(np.int32 if len(y) < 2**31 else np.int64)
+    factors = np.ones(len(classes))
     if weights is None and parameters.class_weight is None:
         weights = sorted_weights = np.broadcast_to(1.0, len(y))
     else:
         weights = np.ones(len(y)) if weights is None else weights
         order = order[weights[order] > 0]
-        weights = weights * class_factors(parameters.class_weight, classes, labels, weights)
+        factors = class_factors(parameters.class_weight, classes, labels, weights)
+        weights = weights * factors[labels]
         sorted_weights = weights[order]
     starts = class_starts(labels[order], len(classes))
     rows = TrainingRows(X, order, sorted_weights, starts, np.empty(0, dtype=np.int64), weights, small=False)
-    return classes, rows, labels
+    return classes, rows, labels, factors
 
 
 def _fit_on_sample(

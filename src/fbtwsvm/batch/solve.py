@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +23,27 @@ from .homes import Home, MemoryHome
 
 
 @dataclass
+class ClassState:
+    """What is known of the classes before planes are solved: sums, Gram matrices, ranges of the memberships.
+
+    `boxes` returns C w s of mapped rows with given numbers.
+    """
+
+    totals: Array
+    grams: Sequence[Array] | None
+    extremes: Extremes
+    ranges: Ranges
+    boxes: Callable[[Index, Array], Array]
+
+
+@dataclass
 class Solved:
     """Solved planes, the rule that compares them, and the memberships behind them where all are held."""
 
     decision: Decision
     solution: Solution
     memberships: Array | None
+    state: ClassState | None = None
 
     @property
     def rule(self) -> PairRule:
@@ -57,10 +72,8 @@ def solve_kernel(
     """
     distances = distances_from_kernel(kernel, weights, starts)
     labels = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    extremes = sum(
-        (Extremes.of_class(k, distances[labels == k]) for k in range(len(starts) - 1)), Extremes(len(starts) - 1)
-    )
-    shares = extremes.ranges(settings.mu, settings.membership).memberships(distances, labels)
+    ranges = Extremes.of_classes(distances, starts).ranges(settings.mu, settings.membership)
+    shares = ranges.memberships(distances, labels)
     problem = Problem(starts, weights, settings.reg, wanted, settings.options)
     box = shares * weights[:, None] * settings.C
     solutions = solve_kernel_path(kernel + 1.0, box, problem, multiples)
@@ -77,34 +90,41 @@ def solve(
     seed: int,
     multiples: Sequence[float] = (1.0,),
     grams: Sequence[Array] | None = None,
+    *,
+    with_grams: bool = False,
 ) -> list[Solved]:
     """Solve every plane on mapped rows, wherever they live, for several multiples of C.
 
     `wanted` marks the rows that the decision rule is calibrated on; `grams` are the Gram matrices of the classes, where
-    they are known.
+    they are known.  `with_grams` makes them in any case, for going on from the result.
     """
     training = home.training
     problem = Problem(training.starts, training.weights, settings.reg, wanted, settings.options)
     in_memory = isinstance(home, MemoryHome)
-    sums = home.reduce(_sums, (training.weights, not in_memory))
-    means = np.stack([sums.totals[k] / training.weights[problem.block(k)].sum() for k in range(home.n_classes)])
-    extremes = Extremes(home.n_classes)
-    if settings.membership != "none":
+    sums = home.reduce(_sums, (training.weights, not in_memory or (with_grams and grams is None)))
+    totals = np.stack([sums.totals[k] for k in range(home.n_classes)])
+    counts = np.array([training.weights[problem.block(k)].sum() for k in range(home.n_classes)])
+    means = totals / counts[:, None]
+    if sums.grams:
+        grams = [sums.grams[k] for k in range(home.n_classes)]
+    extremes, distances = Extremes(home.n_classes), np.empty((0, 0))
+    if isinstance(home, MemoryHome):
+        distances = distances_to_means(home.data, means, Threads(settings.options.n_jobs))
+        extremes = Extremes.of_classes(distances, training.starts)
+    elif settings.membership != "none":
         extremes = home.reduce(_extremes, means)
     ranges = extremes.ranges(settings.mu, settings.membership)
     LOG.info("class means and memberships found")
+
+    def boxes(index: Index, rows: Array) -> Array:
+        return _boxes(index, rows, home, means, ranges, settings)
+
+    state = ClassState(totals, grams, extremes, ranges, boxes)
     if not isinstance(home, MemoryHome):
-        reader = RowReader(home.rows, lambda index, rows: _boxes(index, rows, home, means, ranges, settings))
-        found = [sums.grams[k] for k in range(home.n_classes)]
-        solution = solve_read(reader, problem, means, found, seed)
-        return [Solved(calibrated(solution, problem, settings), solution, None)]
-    distances = distances_to_means(home.data, means, Threads(settings.options.n_jobs))
+        assert grams is not None  # made with the sums
+        solution = solve_read(RowReader(home.rows, boxes), problem, means, grams, seed)
+        return [Solved(calibrated(solution, problem, settings), solution, None, state)]
     shares = ranges.memberships(distances, training.labels)
-
-    def make_grams() -> list[Array]:
-        made = home.reduce(_sums, (training.weights, True)).grams
-        return [made[k] for k in range(home.n_classes)]
-
     solutions = solve_mapped(
         home.data,
         shares * training.weights[:, None] * settings.C,
@@ -112,10 +132,10 @@ def solve(
         means,
         multiples,
         grams=grams,
-        make_grams=make_grams,
+        make_grams=lambda: _all_grams(home),
         seed=seed,
     )
-    return [Solved(calibrated(one, problem, settings), one, shares) for one in solutions]
+    return [Solved(calibrated(one, problem, settings), one, shares, state) for one in solutions]
 
 
 def calibrated(solution: Solution, problem: Problem, settings: Settings, kernel: Array | None = None) -> Decision:
@@ -143,6 +163,12 @@ def _sums(k: int, numbers: slice, rows: Array, state: tuple[Array, bool]) -> Cla
     return ClassSums({k: total}, {k: gram_matrix(rows, weights)} if with_grams else {})
 
 
+def _all_grams(home: Home) -> list[Array]:
+    """Gram matrix of every class."""
+    made = home.reduce(_sums, (home.training.weights, True)).grams
+    return [made[k] for k in range(home.n_classes)]
+
+
 def _extremes(k: int, numbers: slice, rows: Array, means: Array) -> Extremes:
     """Extreme distances in a tile to the class means."""
     return Extremes.of_class(k, distances_to_means(rows, means))
@@ -152,8 +178,7 @@ def _boxes(index: Index, rows: Array, home: Home, means: Array, ranges: Ranges, 
     """C w s of rows that were just read."""
     training = home.training
     numbers = np.arange(index.start, index.stop) if isinstance(index, slice) else index
-    labels = np.searchsorted(training.starts, numbers, side="right") - 1
-    shares = ranges.memberships(distances_to_means(rows, means), labels)
+    shares = ranges.memberships(distances_to_means(rows, means), training.labels_of(numbers))
     return np.asarray(shares * training.weights[numbers][:, None] * settings.C)
 
 

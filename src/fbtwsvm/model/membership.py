@@ -14,6 +14,7 @@ a class, the `Ranges`, comes from `Extremes`, which can be found piece by piece.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -144,6 +145,17 @@ class Extremes:
         for group, chosen in enumerate((noisy, ~noisy)):
             found.nearest[group, k] = np.where(chosen, own, np.inf).min(axis=0)
             found.farthest[group, k] = np.where(chosen, own, -np.inf).max(axis=0)
+        return found
+
+    @classmethod
+    def of_classes(cls, distances: Array, starts: Array) -> Extremes:
+        """Extremes of rows that are sorted by class."""
+        found = cls(distances.shape[1])
+        for k, (first, last) in enumerate(pairwise(starts)):
+            if first < last:
+                one = cls.of_class(k, distances[first:last])
+                found.counts[k] = one.counts[k]
+                found.nearest[:, k], found.farthest[:, k] = one.nearest[:, k], one.farthest[:, k]
         return found
 
     def __add__(self, other: Extremes) -> Extremes:

@@ -16,6 +16,12 @@ SMALL = 2000  # up to so many distinct rows the data counts as small: exact kern
 _MERGE_FACTOR = 5  # look for equal rows when there are at most this many times SMALL
 
 
+def _row_keys(X: Any) -> list[bytes]:
+    """Bytes by which equal rows are known."""
+    dense = X.toarray() if sp.issparse(X) else X
+    return [row.tobytes() for row in np.ascontiguousarray(dense)]
+
+
 def calibration_rows(starts: Array, landmarks: Array, seed: int, limit: int = 512) -> Array:
     """Mark the rows that are to be judged by planes without them: at most `limit` of a class.
 
@@ -65,6 +71,10 @@ class TrainingRows:
         """Class index of every sorted row."""
         return np.repeat(np.arange(self.n_classes), np.diff(self.starts))
 
+    def labels_of(self, numbers: Array) -> Array:
+        """Class index of some sorted rows."""
+        return np.searchsorted(self.starts, numbers, side="right") - 1
+
     def subset(self, chosen: Array, *, drop_empty: bool = False) -> TrainingRows:
         """Return some of the sorted rows, in their order, as training rows of their own."""
         index = self.index[chosen]
@@ -94,9 +104,9 @@ class TrainingRows:
         if not len(self.source):  # very many rows, none of them merged
             numbers = np.flatnonzero(marked)
             order = np.argsort(self.index[numbers])
-            return self.index[numbers][order].astype(np.int64), self.labels[numbers][order]
+            return self.index[numbers][order].astype(np.int64), self.labels_of(numbers)[order]
         given = np.flatnonzero((self.source >= 0) & marked[self.source])
-        return given, self.labels[self.source[given]]
+        return given, self.labels_of(self.source[given])
 
 
 def arrange(X: Any, labels: Array, weights: Array, n_classes: int, *, merge: bool = True) -> TrainingRows:
@@ -166,16 +176,14 @@ def present_classes(y: Array, weights: Array | None = None) -> tuple[Array, Arra
 
 
 def class_factors(class_weight: dict[Any, float] | str | None, classes: Array, labels: Array, weights: Array) -> Array:
-    """Return what class_weight multiplies each row's weight by; "balanced" counts rows by their weights."""
+    """Return what class_weight multiplies the weights of each class by; "balanced" counts rows by their weights."""
     if class_weight is None:
-        return np.ones(len(labels))
+        return np.ones(len(classes))
     if isinstance(class_weight, dict):
-        factors = weights_by_name(class_weight, classes)
-    else:
-        counts = np.bincount(labels, weights=weights, minlength=len(classes))
-        factors = counts.sum() / (len(counts) * counts)
-    result: Array = factors[labels]
-    return result
+        return weights_by_name(class_weight, classes)
+    counts = np.bincount(labels, weights=weights, minlength=len(classes))
+    factors: Array = counts.sum() / (len(counts) * counts)
+    return factors
 
 
 def weights_by_name(class_weight: dict[Any, float], classes: Array) -> Array:
@@ -232,6 +240,22 @@ class CheckedRows:
     def take(self, index: Any) -> CheckedRows:
         """Return some of the rows."""
         return CheckedRows(self.X[index], self.y[index], self.weights[index], self.ids[index])
+
+    def without(self, rows: CheckedRows) -> Array:
+        """Mark the rows that stay when others are taken out, which are found by id or else by value and label."""
+        keys = _row_keys(self.X)
+        free = np.ones(len(self), dtype=bool)
+        for i, key in enumerate(_row_keys(rows.X)):
+            if rows.ids[i] is not None:
+                found = [j for j in np.flatnonzero(free) if self.ids[j] is not None and self.ids[j] == rows.ids[i]]
+            else:
+                found = [j for j in np.flatnonzero(free & (self.y == rows.y[i])) if keys[j] == key]
+            if not found:
+                raise ValueError(f"Nothing was unlearned: row {i} was never learned, or has been unlearned already.")
+            free[found[0]] = False
+        if not free.any():
+            raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")
+        return free
 
     def join(self, other: CheckedRows) -> CheckedRows:
         """Append others."""

@@ -102,7 +102,9 @@ def learn_block(member: Member, chunk: Chunk, *, every_value: bool = False) -> T
 def _row_rule(member: Member, every_value: bool) -> RowRule:
     """Return what stays the same while rows are learned one by one."""
     settings, policy = member.settings, member.policy
-    lower, upper, invert = _accepted_gradients(member)
+    if member.accepting is None:
+        member.accepting = _accepted_gradients(member)
+    lower, upper, invert = member.accepting
     return RowRule(
         C=settings.C,
         factors=member.class_factors,

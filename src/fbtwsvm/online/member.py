@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arrays import Array, Index
+from ..batch.model import BatchModel
 from ..model.membership import Ranges, distances_to_means
 from ..model.settings import Settings
 from . import axes
@@ -72,6 +73,7 @@ class Member:
         self.sweeps = np.zeros((n_classes, n_classes), dtype=np.int64)
         self.bounds = np.zeros((n_classes, n_classes, 2))
         self.solved = np.zeros((n_classes, n_classes), dtype=bool)
+        self.accepting: Any = None  # see `absorb`; anew after every re-solve
         self.kept = Kept.empty(n_classes, n_columns, dtype)
         self.forgotten = Forgotten.nothing(n_classes, n_columns)
         self.pending: list[Kept] = []
@@ -91,6 +93,42 @@ class Member:
         self.max_lag = max(1, int(min(_LAG, _LAG_HALF_LIVES * half_life)))
         for k in range(n_classes):
             self.refresh(k)
+
+    @classmethod
+    def from_sums(cls, fit: BatchModel, settings: Settings, policy: Policy) -> Member:
+        """Go on from the sums and support rows of a fit."""
+        sums = fit.sums
+        assert sums is not None
+        n_classes, n_columns = len(fit.classes), fit.planes.shape[2]
+        member = cls(settings, policy, n_columns, fit.mapping.dtype)
+        for name in ("counts", "sums", "grams"):
+            setattr(member.moments, name, getattr(sums, name).copy())
+        member.planes, member.gaps = fit.planes.copy(), fit.gaps.copy()
+        member.solved[:] = ~np.eye(n_classes, dtype=bool)
+        member.ranges = replace(sums.ranges, low=sums.ranges.low.copy(), high=sums.ranges.high.copy())
+        member.seen, member.clock = sums.n_rows.copy(), int(sums.n_rows.sum())
+        member.mean_weight = float(sums.counts.sum()) / max(member.clock, 1)
+        if policy.balanced:
+            member.class_factors = sums.factors.copy()
+        support = sums.support
+        n = len(support.labels)
+        nothing = np.zeros(n, dtype=np.int64)
+        member.kept = Kept(
+            rows=support.rows, labels=support.labels, weights=support.weights, times=np.arange(n),
+            ids=np.full(n, None, dtype=object), raw=support.raw, alpha=support.alpha, box=support.box,
+            idle_count=nothing, reserve=np.zeros(n, dtype=bool),
+        )  # fmt: skip
+        forgotten = member.forgotten
+        forgotten.dual_sums, forgotten.box_sums = sums.dual_sums.copy(), sums.box_sums.copy()
+        forgotten.nearest, forgotten.farthest = sums.nearest.copy(), sums.farthest.copy()
+        forgotten.counts = sums.n_rows - np.bincount(support.labels, minlength=n_classes)
+        forgotten.n_condensed = sums.n_condensed.copy()
+        if policy.statistics == "kept":  # in the paper's way, only support rows are in the sums
+            member.moments = Moments(n_classes, n_columns)
+            member.move(member.kept, np.ones(n, dtype=bool), 1.0)
+        for k in range(n_classes):
+            member.refresh(k)
+        return member
 
     @property
     def ranges(self) -> Ranges:
@@ -217,6 +255,7 @@ class Member:
         self.settings = settings
         self.kept = self.kept.insert_class(k)
         self.forgotten.insert_class(k)
+        self.accepting = None
         for part in (self, self.moments, self.roots):
             axes.insert_class(part, k)
         self.refresh(k)
@@ -226,6 +265,7 @@ class Member:
         self.settings = settings
         self.kept = self.kept.delete_class(k)
         self.forgotten.delete_class(k)
+        self.accepting = None
         for part in (self, self.moments, self.roots):
             axes.delete_class(part, k)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -11,15 +10,11 @@ from uuid import uuid4
 import numpy as np
 
 from .._arrays import Array, array_bytes, class_starts
-from .._log import warn
 from .._threads import few_threads
-from ..batch.choose_gamma import largest_gamma
-from ..batch.prepare import choose_gamma
-from ..model.choose_map import stream_map
 from ..model.decision import Decision, PairRule, norms
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
-from ..model.rows import CheckedRows, arrange, calibration_rows, per_class, weights_by_name
+from ..model.rows import CheckedRows, calibration_rows, per_class, weights_by_name
 from ..model.settings import Parameters, Settings
 from ._loops import trust_rows
 from .absorb import Tested, learn, learn_block, learn_rows, needs_no_resolve
@@ -77,31 +72,6 @@ class StreamModel:
         self.drifts: list[int] = []
         self.lineage = frozenset([uuid4().hex])  # who has learned rows that are in here
         self.clock = 0
-
-    @classmethod
-    def start(
-        cls, rows: CheckedRows, parameters: Parameters, mapping: Mapping | None = None, gamma: float | None = None
-    ) -> StreamModel:
-        """Fix gamma, map and scale, unless they are given, and learn the rows collected."""
-        classes, labels = np.unique(rows.y, return_inverse=True)
-        seed, settings = parameters.seed(), parameters.settings(len(classes))
-        count = stream_components(parameters)
-        landmarks = np.zeros(len(rows), dtype=bool)
-        if mapping is None:
-            weights = rows.weights * _class_factors(parameters, classes)[labels]
-            order = arrange(rows.X, labels, weights, len(classes), merge=False)
-            if gamma is None:
-                gamma = choose_gamma(parameters, order, settings, seed, quick=True)
-                if gamma is not None and parameters.gamma == "auto":
-                    gamma = largest_gamma(rows.X, str(parameters.kernel), gamma, count, seed)
-            transformer = stream_map(parameters.kernel, parameters.feature_map, count, gamma, order, seed)
-            mapping, _ = Mapping.fit(transformer, order, rows.y, parameters.kernel)
-            landmarks = mapping.landmarks(order)[order.source]
-        n_columns = mapping.rows(rows.X[:1]).shape[1]
-        model = cls(parameters, settings, mapping, gamma, n_columns, seed)
-        _warn_of_size(len(classes), n_columns, mapping.dtype, len(model.members))
-        model.begin(model._chunk(rows, parameters), rows.y, landmarks)
-        return model.commit()
 
     @property
     def committee(self) -> bool:
@@ -180,9 +150,9 @@ class StreamModel:
             member.forgotten.commit()
         return self
 
-    def begin(self, chunk: Chunk, y: Array, landmarks: Array) -> None:
-        """Learn the first rows, of which those that are not `landmarks` also show the decision rule how sure to be."""
-        chunk = self._known(chunk, y)
+    def begin(self, rows: CheckedRows, parameters: Parameters, landmarks: Array) -> None:
+        """Learn the first rows, of which those that are not `landmarks` also calibrate the decision rule."""
+        chunk = self._known(self._chunk(rows, parameters), rows.y)
         order = np.argsort(chunk.labels, kind="stable")
         starts = class_starts(chunk.labels[order], len(self.classes))
         wanted = chunk.times[order[calibration_rows(starts, landmarks[order], self.seed, limit=256)]]
@@ -192,7 +162,8 @@ class StreamModel:
             if left_out is not None:
                 self.tested.add(left_out.labels, left_out.times, left_out.near, left_out.far)
         self.clock = self.n_warm_up = len(chunk)
-        self._calibrate()
+        self.calibrate()
+        self.commit()
 
     def learn(self, rows: CheckedRows, parameters: Parameters) -> StreamModel:
         """Learn rows; returns the model that knows them, which is a copy unless little had to be done.
@@ -204,7 +175,7 @@ class StreamModel:
         chunk, y = self._chunk(rows, parameters), rows.y
         detector, drifted = self._detect(chunk, y)
         if not drifted and self._fits_in_place(chunk, y):
-            return self._learn_in_place(replace(chunk, labels=self._labels(y)), detector)
+            return self._learn_in_place(chunk, detector)
         clone = self.copy()
         clone.detector = detector
         if drifted:
@@ -225,7 +196,7 @@ class StreamModel:
         n, weights = len(rows), rows.weights
         if isinstance(parameters.class_weight, dict):
             known = np.union1d(self.classes, rows.y) if len(self.classes) else np.unique(rows.y)
-            weights = weights * _class_factors(parameters, known)[np.searchsorted(known, rows.y)]
+            weights = weights * class_factors_by_name(parameters, known)[np.searchsorted(known, rows.y)]
         labels = self._labels(rows.y) if len(self.classes) else np.zeros(n, dtype=np.int64)
         raw = rows.X if self.mapping.renewable else None
         times = np.arange(self.clock, self.clock + n)
@@ -236,7 +207,7 @@ class StreamModel:
         refuse_known(ids, self.members[0].known_ids())
 
     def _next_piece(self, chunk: Chunk, y: Array) -> int:
-        """Return how many rows to learn before something else is to be done: a resolve, a new class, a new map.
+        """Return how many rows to learn before something else is to be done: a re-solve, a new class, a new map.
 
         A large chunk is one piece; a small one is cut so that the model does not depend on how rows came in chunks.
         """
@@ -254,10 +225,9 @@ class StreamModel:
 
     def _fits_in_place(self, chunk: Chunk, y: Array) -> bool:
         """Whether a chunk brings nothing but a few rows of known classes that the map can see."""
-        labels = self._labels(y)
-        if not (self.classes[labels] == y).all() or not all(
-            needs_no_resolve(member, labels) for member in self.members
-        ):
+        if not (self.classes[chunk.labels] == y).all():
+            return False
+        if not all(needs_no_resolve(member, chunk.labels) for member in self.members):
             return False
         return self.monitor is None or not self.monitor.alarms(chunk.rows, self.clock).any()
 
@@ -275,7 +245,7 @@ class StreamModel:
         chunk = self._known(chunk, y)
         self._follow_tests([learn(member, chunk, every_value=self.committee) for member in self.members], chunk)
         if all(member.n_pending == 0 for member in self.members):
-            self._calibrate()
+            self.calibrate()
 
     def _learn_in_place(self, chunk: Chunk, detector: Any) -> StreamModel:
         """Learn a few rows in place, with a way back."""
@@ -353,7 +323,7 @@ class StreamModel:
                 member.insert_class(int(k), settings)
         self.tested = self.tested.rearranged(source)
         self.classes = classes
-        self._calibrate(at_once=True)
+        self.calibrate(at_once=True)
 
     def remove_class(self, k: int) -> None:
         """Remove a class of which nothing is left."""
@@ -425,7 +395,7 @@ class StreamModel:
         """Bring all duals, offsets and planes up to date."""
         for member in self.members:
             resolve(member)
-        self._calibrate(at_once=True)
+        self.calibrate(at_once=True)
 
     def resolved(self) -> StreamModel:
         """Return a copy in which all duals, offsets and planes are up to date."""
@@ -433,7 +403,7 @@ class StreamModel:
         clone.resolve()
         return clone.commit()
 
-    def _calibrate(self, at_once: bool = False) -> None:
+    def calibrate(self, at_once: bool = False) -> None:
         """Learn the decision rule anew when enough rows have been tested since."""
         self._flush_calibration()
         n_classes, settings = len(self.classes), self.settings
@@ -476,24 +446,8 @@ def refuse_known(ids: Array, known: set[Any]) -> None:
         raise ValueError(f"A row with id {twice[0]!r} has been learned already: every row needs an id of its own.")
 
 
-def _class_factors(parameters: Parameters, classes: Array) -> Array:
-    """Factors of a class_weight that is a dict; "balanced" follows the stream instead."""
+def class_factors_by_name(parameters: Parameters, classes: Array) -> Array:
+    """Return the factors of a class_weight that is a dict; "balanced" follows the stream instead."""
     if isinstance(parameters.class_weight, dict):
         return weights_by_name(parameters.class_weight, classes)
     return np.ones(len(classes))
-
-
-def _warn_of_size(n_classes: int, n_columns: int, dtype: np.dtype, n_machines: int) -> None:
-    """Warn when the Gram matrices and their roots will hardly fit into memory."""
-    wanted = 2 * n_machines * n_classes * n_columns**2 * (8 + dtype.itemsize)
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not on this system
-        return
-    if wanted > 0.5 * free:
-        warn(
-            f"{n_classes} classes with {n_columns - 1} features need about {wanted / 2**30:.1f} GiB for their Gram "
-            f"matrices while they learn, of {free / 2**30:.1f} GiB free. Use a smaller n_components"
-            + (", or a number for decay." if n_machines > 1 else "."),
-            ResourceWarning,
-        )

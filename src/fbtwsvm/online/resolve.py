@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -90,6 +89,7 @@ def _solve(member: Member, kept: Kept, starts: Array, box: Array, todo: Array, w
         start = replace(start, first=max(1, len(kept)), alpha=None)
     solution = solve_features(kept.rows, box, problem, start)
     member.solved |= todo
+    member.accepting = None
     for name in ("planes", "gaps", "sweeps", "bounds"):
         getattr(member, name)[todo] = getattr(solution, name)[todo]
     left_out = LeftOut(kept.labels[wanted], kept.times[wanted], solution.near, solution.far)
@@ -101,10 +101,7 @@ def _solve(member: Member, kept: Kept, starts: Array, box: Array, todo: Array, w
 def _boxes(member: Member, kept: Kept, starts: Array, distances: Array) -> Array:
     """Bounds C w s of the kept rows' duals; a row has none in a plane near its own class."""
     settings, forgotten = member.settings, member.forgotten
-    extremes = Extremes(member.n_classes)
-    for k, (first, last) in enumerate(pairwise(starts)):
-        if first < last:
-            extremes = extremes + Extremes.of_class(k, distances[first:last])
+    extremes = Extremes.of_classes(distances, starts)
     gone = (forgotten.counts, forgotten.nearest, forgotten.farthest)
     member.ranges = extremes.ranges(settings.mu, settings.membership, gone)
     shares = member.ranges.memberships(distances, kept.labels)

@@ -17,7 +17,7 @@ _SAME_FEATURE = {"float64": 1e-9, "float32": 1e-3}
 _SAME_TOTAL = {"float64": 1e-6, "float32": 5e-3}
 REASONS = {
     "landmark": "the row is a landmark of the feature map",
-    "warm_up": "the row came in the warm-up, from which gamma, the scale or the map was found",
+    "warm_up": "gamma, the scale or the map was found from the first rows, of which it was one, and is kept",
     "condensed": "the row is out of the sums, but may have been condensed into the planes, and came without an id",
     "remapped": "the row was summed before the feature map was renewed, and is not kept",
     "age": "the stream fades, the row is not kept and came without an id: how much of it is left is not known",

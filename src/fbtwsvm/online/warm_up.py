@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._arrays import Array, array_bytes
 from ..batch.fit import fit_rows
@@ -18,6 +17,7 @@ from ..model.rows import CheckedRows
 from ..model.settings import Parameters
 from .committee import CommitteeRule
 from .model import StreamModel, refuse_known
+from .start import start_stream
 from .unlearn import Unlearned
 
 _WARM_UP = 500
@@ -57,7 +57,7 @@ class WarmUpModel:
         """Go on with all rows so far, of which the last `n_new` have just come."""
         wanted = warm_up_rows(parameters)
         if len(rows) >= wanted:
-            stream = StreamModel.start(rows.take(slice(0, wanted)), parameters)
+            stream = start_stream(rows.take(slice(0, wanted)), parameters)
             return stream.learn(rows.take(slice(wanted, None)), parameters)
         if wanted <= _EARLY:
             return cls(rows, wanted, _quick_fit(rows, parameters))
@@ -70,10 +70,7 @@ class WarmUpModel:
 
     def unlearn(self, rows: CheckedRows, parameters: Parameters) -> tuple[WarmUpModel, Unlearned]:
         """Take rows out of those that wait."""
-        free = without(self.rows, rows)
-        if not free.any():
-            raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")
-        left = self.rows.take(free)
+        left = self.rows.take(self.rows.without(rows))
         model = self._grown(left, len(left), None, parameters)
         assert isinstance(model, WarmUpModel)  # fewer rows than before
         return model, Unlearned(removed=len(rows))
@@ -164,24 +161,3 @@ def _quick_fit(rows: CheckedRows, parameters: Parameters) -> BatchModel:
     if len(np.unique(rows.y)) > 1:
         return fit_rows(parameters, rows.X, rows.y, rows.weights, quick=True)
     return BatchModel.of_one_class(rows, parameters.multiclass, parameters.decision)
-
-
-def without(known: CheckedRows, rows: CheckedRows) -> Array:
-    """Mark the known rows that stay when others are taken out, found by id or else by value and label."""
-    keys = _row_keys(known.X)
-    free = np.ones(len(known), dtype=bool)
-    for i, key in enumerate(_row_keys(rows.X)):
-        if rows.ids[i] is not None:
-            found = [j for j in np.flatnonzero(free) if known.ids[j] is not None and known.ids[j] == rows.ids[i]]
-        else:
-            found = [j for j in np.flatnonzero(free & (known.y == rows.y[i])) if keys[j] == key]
-        if not found:
-            raise ValueError(f"Nothing was unlearned: row {i} was never learned, or has been unlearned already.")
-        free[found[0]] = False
-    return free
-
-
-def _row_keys(X: Any) -> list[bytes]:
-    """Bytes by which equal rows are known."""
-    dense = X.toarray() if sp.issparse(X) else X
-    return [row.tobytes() for row in np.ascontiguousarray(dense)]

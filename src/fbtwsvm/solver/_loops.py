@@ -74,6 +74,21 @@ def _diagonal(matrix):
 
 
 @compiled
+def _gap_at_rest(rows, box, alpha, v, dual_form):
+    """Duality gap where alpha is; arguments as in `descend`."""
+    gap = 0.0
+    for i in range(box.shape[0]):
+        grad = -1.0
+        if dual_form:
+            grad += v[i]
+        else:
+            for k in range(rows.shape[1]):
+                grad += rows[i, k] * v[k]
+        gap += alpha[i] * grad + box[i] * max(0.0, -grad)
+    return gap
+
+
+@compiled
 def descend(rows, diagonal, box, alpha, v, dual_form, primal_at_zero, tol, max_sweeps, seed, bounds):
     """Dual coordinate descent with shrinking (Hsieh et al. 2008); `alpha` and `v` in place.
 
@@ -134,19 +149,9 @@ def descend(rows, diagonal, box, alpha, v, dual_form, primal_at_zero, tol, max_s
         bounds[0], bounds[1] = min(bounds[0], smallest), max(bounds[1], largest)
         stuck = largest - smallest <= rounding
         if gap <= 0.5 * tol * primal_at_zero or stuck:
-            if n_active == n:
-                # `gap` was added up while alpha moved: certify it at a standstill.
-                gap = 0.0
-                for i in range(n):
-                    grad = -1.0
-                    if dual_form:
-                        grad += v[i]
-                    else:
-                        for k in range(rows.shape[1]):
-                            grad += rows[i, k] * v[k]
-                    gap += alpha[i] * grad + box[i] * max(0.0, -grad)
-                if gap <= tol * primal_at_zero or stuck:
-                    break
+            # `gap` was added up while alpha moved: certify it at a standstill.
+            if n_active == n and (_gap_at_rest(rows, box, alpha, v, dual_form) <= tol * primal_at_zero or stuck):
+                break
             n_active, upper, lower = n, np.inf, -np.inf
             continue
         upper = largest if largest > 0.0 else np.inf
@@ -443,88 +448,6 @@ def solve_row_blocks(
 
 
 @compiled
-def select_violators(values, box, alpha, in_set, starts, todo, primal_at_zero, tol, growth, at_least):
-    """Mark in `in_set` the rows that contribute most to the gap of each plane that is `todo`.
-
-    `values` are h_i.u of the plane that pushes row i.  Row i outside the working set adds
-    box_i max(0, 1 + h_i.u) to the gap; of those that add anything the largest join, at most
-    `growth` times the block's present set (and `at_least` at a time).  Returns the gap over `primal_at_zero` per class
-    and how many rows joined each.
-    """
-    n_classes = starts.shape[0] - 1
-    gaps = np.zeros(n_classes)
-    joined = np.zeros(n_classes, dtype=np.int64)
-    for b in range(n_classes):
-        first, last = starts[b], starts[b + 1]
-        if not todo[b] or first == last:
-            continue
-        present, found, gap = 0, 0, 0.0
-        excess = np.empty(last - first)
-        for i in range(first, last):
-            grad = -values[i] - 1.0
-            over = box[i] * max(0.0, -grad)
-            gap += alpha[i] * grad + over
-            if in_set[i]:
-                present += 1
-            elif over > 0.0:
-                excess[found] = over
-                found += 1
-        gaps[b] = gap / primal_at_zero[b] if primal_at_zero[b] > 0.0 else 0.0
-        if gaps[b] <= tol or found == 0:
-            continue
-        room = max(at_least, np.int64(growth * present))
-        if room == 0:
-            continue
-        threshold = 0.0
-        if found > room:
-            threshold = np.partition(excess[:found], found - room)[found - room]
-        for i in range(first, last):
-            if joined[b] < room and not in_set[i]:
-                over = box[i] * max(0.0, 1.0 + values[i])
-                if over > 0.0 and over >= threshold:
-                    in_set[i] = True
-                    joined[b] += 1
-    return gaps, joined
-
-
-@compiled
-def first_set(values, starts, todo, count, in_set):
-    """Mark in `in_set` the `count` rows with the largest guessed values of each class that is `todo`."""
-    for b in range(starts.shape[0] - 1):
-        first, last = starts[b], starts[b + 1]
-        if todo[b] and first < last:
-            out = max(last - first - count, 0)
-            limit = np.partition(values[first:last], out)[out]
-            for i in range(first, last):
-                in_set[i] = values[i] >= limit
-
-
-@compiled
-def plane_values(rows, planes, out):
-    """Out[k, i] = rows_i.planes_k for a few planes: one pass over the rows, at the speed of memory, unlike BLAS."""
-    zero = rows.dtype.type(0.0)
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        k = 0
-        while k + 4 <= planes.shape[0]:  # four at a time: a row is read from memory once, from the cache thereafter
-            first, second, third, fourth = planes[k], planes[k + 1], planes[k + 2], planes[k + 3]
-            a, b, c, d = zero, zero, zero, zero
-            for j in range(row.shape[0]):
-                a += row[j] * first[j]
-                b += row[j] * second[j]
-                c += row[j] * third[j]
-                d += row[j] * fourth[j]
-            out[k, i], out[k + 1, i], out[k + 2, i], out[k + 3, i] = a, b, c, d
-            k += 4
-        while k < planes.shape[0]:
-            only, a = planes[k], zero
-            for j in range(row.shape[0]):
-                a += row[j] * only[j]
-            out[k, i] = a
-            k += 1
-
-
-@compiled
 def left_out_blocks(
     rows, signs, starts, near, cross, leverage, near_values, wanted, box, alpha, ridge, values, near_out
 ):
@@ -554,77 +477,3 @@ def left_out_blocks(
         for i in range(last - first):
             v[i] = -values[first + i]
         left_out_pushed(q, _diagonal(q), v, wanted[first:last], block_box, block_alpha, values[first:last])
-
-
-@compiled
-def smooth_hinge(x, box, widths):
-    """Look at pushed rows from several planes, with hinges rounded over a zone around the margin.
-
-    `x` and `box` (n_planes, n) are 1 + h_i.u and C w_i s_i, `widths` the zone of each plane.  The loss is
-    box (x + width / 2)^2 / (2 width) in the zone |x| < width / 2 and the hinge box max(0, x) outside.
-
-    Returns
-    -------
-    hinge : (n_planes,), sum of the true hinge
-    duals : (n_planes, n), slope of the rounded loss
-    roots : (n_planes, n), square root of its curvature
-    """
-    n_planes, n = x.shape
-    hinge = np.zeros(n_planes)
-    duals, roots = np.zeros(x.shape, dtype=x.dtype), np.zeros(x.shape, dtype=x.dtype)
-    for k in range(n_planes):
-        half = x.dtype.type(0.5 * widths[k])
-        steepness = x.dtype.type(1.0 / widths[k])
-        for i in range(n):
-            if x[k, i] > 0.0:
-                hinge[k] += box[k, i] * x[k, i]
-            if x[k, i] >= half:
-                duals[k, i] = box[k, i]
-            elif x[k, i] > -half:
-                duals[k, i] = box[k, i] * (x[k, i] + half) * steepness
-                roots[k, i] = np.sqrt(box[k, i] * steepness)
-    return hinge, duals, roots
-
-
-@compiled
-def any_column(values):
-    """Mark the columns in which any entry is not zero."""
-    found = np.zeros(values.shape[1], dtype=np.bool_)
-    for k in range(values.shape[0]):
-        for i in range(values.shape[1]):
-            if values[k, i] != 0.0:
-                found[i] = True
-    return found
-
-
-@compiled
-def hinge_search(x, ahead, box, width, slope, bend):
-    """Length of the best step from values x towards `ahead`, for rounded hinges as in `smooth_hinge`.
-
-    The quadratic part of the objective adds `slope` t + `bend` t^2 / 2.  The derivative is piecewise linear and grows:
-    Newton's method on it, kept between bounds.
-    """
-    half = 0.5 * width
-    low, high, t = 0.0, np.inf, 1.0
-    for _ in range(30):
-        first, second = slope + t * bend, bend
-        for i in range(x.shape[0]):
-            move = ahead[i] - x[i]
-            at = x[i] + t * move
-            if at >= half:
-                first += box[i] * move
-            elif at > -half:
-                first += box[i] * move * (at + half) / width
-                second += box[i] * move * move / width
-        if first > 0.0:
-            high = t
-        else:
-            low = t
-        step = first / second if second > 0.0 else 0.0
-        new = t - step
-        if new <= low or new >= high:
-            new = 0.5 * (low + high) if high < np.inf else 2.0 * t
-        if abs(new - t) <= 1e-3 * abs(t):
-            return new
-        t = new
-    return t

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import Array, tiles
 from .._log import LOG
-from . import _loops
+from . import _loops, _working_set_loops
 from .left_out import left_out_features
 from .problem import Problem, Solution, Start
 
@@ -87,7 +87,7 @@ def _plane_values(rows: Array, problem: Problem, solvers: list[_NearPlanes]) -> 
 def values_of(rows: Array, planes: Array, out: Array) -> None:
     """Write h_i.u of every row in each of the planes into `out` (planes, rows)."""
     if len(planes) <= _FEW_PLANES:
-        _loops.plane_values(rows, planes, out)
+        _working_set_loops.plane_values(rows, planes, out)
         return
     for strip in tiles(0, len(rows), _STRIP):  # so few rows that BLAS packs them in the cache
         out[:, strip] = (rows[strip] @ planes.T).T
@@ -174,7 +174,7 @@ class _NearPlanes:
         if self.phase == "given":
             self.in_set = (values > -1.0) & self._is_todo()
         elif self.phase == "guessed":
-            _loops.first_set(values, problem.starts, self.todo, self.first_set, self.in_set)
+            _working_set_loops.first_set(values, problem.starts, self.todo, self.first_set, self.in_set)
         else:
             joined = self.certify(values, options.tol, _GROWTH, self.first_set)
             gaps = self.gaps
@@ -207,7 +207,7 @@ class _NearPlanes:
     def certify(self, values: Array, tol: float = 0.0, growth: float = 0.0, at_least: int = 0) -> Array:
         """Set values and gaps, let violators join the working set; return how many of each class joined."""
         self.values = values
-        self.gaps, joined = _loops.select_violators(
+        self.gaps, joined = _working_set_loops.select_violators(
             values,
             self.box,
             self.alpha,
@@ -246,5 +246,6 @@ class _NearPlanes:
         solution.alpha[:, a] = self.alpha
         solution.gaps[a, done], solution.sweeps[a, done] = self.gaps[done], self.sweeps[done]
         solution.bounds[a, done] = self.bounds[done]
+        solution.box_sums[a, done] = self.primal_at_zero[done]
         if self.problem.wanted.any():
             left_out_features(self, solution)

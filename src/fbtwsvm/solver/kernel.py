@@ -60,6 +60,7 @@ def solve_kernel_path(
             solution.near[lines] = near_out[m][problem.wanted[own]]
             solution.far[:, a] = push_out[m][problem.wanted]
             solution.sweeps[a], solution.gaps[a] = sweeps[m], gaps[m]
+            solution.box_sums[a] = multiples[m] * np.add.reduceat(own_box, problem.starts[:-1])
             near_coefficients[m][a] = dual_sums[m] * root / reg
 
     problem.each(solve_near, range(problem.n_classes))

@@ -22,7 +22,7 @@ from scipy.linalg import solve_triangular
 from .._arrays import Array, Index, tiles
 from .._linalg import lower_factor
 from .._log import LOG
-from . import _loops
+from . import _newton_loops
 from .dual import values_of
 from .left_out import left_out_newton, left_out_newton_pushed
 from .problem import Problem, Solution
@@ -146,7 +146,7 @@ class _PushedClass:
         place, target, ahead = move
         plane = self.planes[place]
         way = target - plane.u
-        length = _loops.hinge_search(
+        length = _newton_loops.hinge_search(
             self.x[place],
             ahead,
             self.box[place],
@@ -171,10 +171,10 @@ class _PushedClass:
         totals = np.zeros((len(pending), 2))
 
         def look(piece: slice) -> tuple[Array, Array, Array]:
-            losses, duals, roots = _loops.smooth_hinge(self.x[pending, piece], self.box[pending, piece], widths)
+            losses, duals, roots = _newton_loops.smooth_hinge(self.x[pending, piece], self.box[pending, piece], widths)
             moved = duals - self.alpha[pending, piece]
             self.alpha[pending, piece] = duals
-            needed = np.flatnonzero(_loops.any_column(moved) | _loops.any_column(roots))
+            needed = np.flatnonzero(_newton_loops.any_column(moved) | _newton_loops.any_column(roots))
             if 2 * len(needed) > piece.stop - piece.start:
                 needed = np.arange(piece.stop - piece.start)  # no need to pick
             dual_sums = np.zeros((len(pending), n_columns))
@@ -231,6 +231,7 @@ class _PushedClass:
             solution.planes[plane.near, b] = plane.u
             solution.gaps[plane.near, b], solution.sweeps[plane.near, b] = plane.gap, plane.steps
             solution.alpha[block, plane.near] = self.alpha[k]
+            solution.box_sums[plane.near, b] = self.primal_at_zero[k]
         if self.problem.wanted.any():
             self.problem.each(lambda k: self._leave_out(k, b, solution), range(len(self.planes)))
 
@@ -246,7 +247,7 @@ class _PushedClass:
         if len(pushed):
             mine = pushed - self.first
             x, box = self.x[place : place + 1, mine], self.box[place : place + 1, mine]
-            _, duals, roots = _loops.smooth_hinge(x, box, np.array([plane.width]))
+            _, duals, roots = _newton_loops.smooth_hinge(x, box, np.array([plane.width]))
             rows = self.reader.rows(pushed)
             solution.far[lines, plane.near] = left_out_newton_pushed(
                 rows, plane.u, plane.factor, duals[0], roots[0] ** 2

@@ -103,6 +103,7 @@ class Solution:
     alpha      (n, n_classes): dual of row i in the plane near that class
     gaps       (n_classes, n_classes): duality gap over the primal at u = 0
     sweeps     (n_classes, n_classes)
+    box_sums   (n_classes, n_classes): sum of C w s over the pushed class, the primal at u = 0
     bounds     (n_classes, n_classes, 2): smallest and largest projected gradient of the feature form's descent
     near, far  (n_wanted, n_classes): left-out values h_i.u of the i-th wanted row in the plane near its own class that
                pushes class k, and in the plane near class k that pushes its own
@@ -112,6 +113,7 @@ class Solution:
     alpha: Array
     gaps: Array
     sweeps: Array
+    box_sums: Array
     bounds: Array
     near: Array
     far: Array
@@ -125,6 +127,7 @@ class Solution:
             alpha=np.zeros((n, k), dtype=precision),
             gaps=np.zeros((k, k)),
             sweeps=np.zeros((k, k), dtype=np.int64),
+            box_sums=np.zeros((k, k)),
             bounds=np.zeros((k, k, 2)),
             near=np.zeros((n_wanted, k)),
             far=np.zeros((n_wanted, k)),

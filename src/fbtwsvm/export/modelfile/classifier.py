@@ -9,13 +9,12 @@ import numpy as np
 
 from ...batch.model import BatchModel
 from ...classifier import FBTWSVM, Model, model_of, parameters_of, with_model
-from ...model.rows import CheckedRows
 from ...online.model import StreamModel
 from ...online.warm_up import WarmUpModel, small_stream, warm_up_rows
 from .container import ModelFileError, Writer
 from .parts import CHECKED_ROWS, COUNT, DECISION, MAPPING, PARAMETER, check_sorted, mapped_columns
 from .schema import FLOATS, ArrayOf, Context, DType, Float, Int, Maybe, Record, Spec, Text, parts_of
-from .stream import STREAM
+from .stream import FIT_SUMS, STREAM
 from .strings import Labels, Strings
 
 # What a classifier has at every stage.
@@ -98,8 +97,7 @@ def _write_stage(estimator: FBTWSVM, model: Model, writer: Writer) -> Any:
             "kept_": model.n_kept, "n_support_": writer.add(model.n_support),
         }]  # fmt: skip
     if isinstance(model, BatchModel):
-        history = None if model.rows is None else ["rows", CHECKED_ROWS.write(model.rows, writer)]
-        return ["fitted", {"answers": _FIT.write(model, writer), "history": history}]
+        return ["fitted", {"answers": _FIT.write(model, writer), "history": _write_history(model, writer)}]
     rows = CHECKED_ROWS.write(model.rows, writer)
     if isinstance(model.provisional, BatchModel):
         return ["waiting", {"rows": rows, "answers": _FIT.write(model.provisional, writer)}]
@@ -130,29 +128,38 @@ def _read_stage(node: Any, context: Context, estimator: FBTWSVM, learned: dict[s
             return WarmUpModel(waiting, wanted, model_of(answering))
         case ["waiting", {"rows": rows, "answers": answers, **rest}] if not rest:
             waiting = CHECKED_ROWS.read(rows, context)
-            return WarmUpModel(waiting, wanted, _read_fit(answers, context, learned, None))
+            return WarmUpModel(waiting, wanted, _read_fit(answers, context, learned, {}))
         case ["fitted", {"answers": answers, "history": history, **rest}] if not rest:
             return _read_fit(answers, context, learned, _read_history(history, context))
     raise ModelFileError("the stage of the model is unknown")
 
 
-def _read_fit(node: Any, context: Context, learned: dict[str, Any], rows: CheckedRows | None) -> BatchModel:
+def _read_fit(node: Any, context: Context, learned: dict[str, Any], history: dict[str, Any]) -> BatchModel:
     return BatchModel(
         classes=learned["classes_"], gamma=learned["gamma_"], gaps=learned["duality_gap_"], n_iter=learned["n_iter_"],
-        dtype=learned["_dtype"], rows=rows, **_FIT.read(node, context),
+        dtype=learned["_dtype"], **_FIT.read(node, context), **history,
     )  # fmt: skip
 
 
-def _read_history(node: Any, context: Context) -> CheckedRows | None:
-    """Read the training rows that a fit keeps; version 0.5.0 wrote a note if it did not keep them."""
+def _write_history(model: BatchModel, writer: Writer) -> Any:
+    """Write the training rows that a fit keeps to go on from, or their sums."""
+    if model.rows is not None:
+        return ["rows", CHECKED_ROWS.write(model.rows, writer)]
+    return None if model.sums is None else ["sums", FIT_SUMS.write(model.sums, writer)]
+
+
+def _read_history(node: Any, context: Context) -> dict[str, Any]:
+    """Read the rows or sums that a fit keeps; version 0.5.0 wrote a note if it kept none."""
     match node:
         case None:
-            return None
+            return {}
         case ["note", note]:
             Text().read(note, context)
-            return None
+            return {}
         case ["rows", rows]:
-            return CHECKED_ROWS.read(rows, context)  # type: ignore[no-any-return]
+            return {"rows": CHECKED_ROWS.read(rows, context)}
+        case ["sums", sums]:
+            return {"sums": FIT_SUMS.read(sums, context)}
     raise ModelFileError("the rows of a fit are of an unknown kind")
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...model.fit_sums import FitSums, SupportRows
+from ...model.membership import Ranges
 from ...model.settings import Settings
 from ...online.absorb import Tested
 from ...online.calibration import CalibrationRows
@@ -133,7 +135,7 @@ def _member(**fields: Any) -> Member:
         raise ModelFileError("sizes of arrays do not agree")
     if fields["n_pending"] != (0 if pending is None else len(pending)):
         raise ModelFileError("pending rows are missing")
-    member: Member = blank(Member)(**fields, pending=[] if pending is None else [pending])
+    member: Member = blank(Member)(**fields, accepting=None, pending=[] if pending is None else [pending])
     return member
 
 
@@ -228,4 +230,32 @@ STREAM = Record(
         "base": "settings", "untold": "pending_calibration", "watch": "monitor", "warm_up_shows": "warm_up_matters",
         "warm_rows": "n_warm_up",
     },
+)  # fmt: skip
+
+# Sums of a fit, from which a stream can go on; "m" support rows, "c" calibration rows.
+_SUPPORT = Record(
+    SupportRows,
+    {
+        "rows": ArrayOf(FLOATS, "m", "D"), "raw": Maybe(Rows("m", "F")), "labels": ArrayOf("i8", "m", low=0, below="K"),
+        "weights": ArrayOf("f8", "m"), "alpha": ArrayOf("f8", "m", "K"), "box": ArrayOf("f8", "m", "K"),
+    },
+)  # fmt: skip
+_RANGES = Record(
+    Ranges,
+    {
+        "farthest": ArrayOf("f8", "K"), "low": ArrayOf("f8", "K", "K"), "high": ArrayOf("f8", "K", "K"),
+        "noisy": Float(), "usual": Float(),
+    },
+)  # fmt: skip
+FIT_SUMS = Record(
+    FitSums,
+    {
+        "n_rows": ArrayOf("i8", "K", low=0, below=2**53), "counts": ArrayOf("f8", "K"), "sums": ArrayOf("f8", "K", "D"),
+        "grams": ArrayOf("f8", "K", "D", "D"), "factors": ArrayOf("f8", "K"), "support": _SUPPORT,
+        "dual_sums": ArrayOf("f8", "K", "K", "D"), "box_sums": ArrayOf("f8", "K", "K"),
+        "n_condensed": ArrayOf("i8", "K", low=0), "nearest": ArrayOf("f8", "K"), "farthest": ArrayOf("f8", "K"),
+        "ranges": _RANGES, "near": ArrayOf("f8", "c", "K"), "far": ArrayOf("f8", "c", "K"),
+        "labels": ArrayOf("i8", "c", low=0, below="K"),
+    },
+    own=("m", "c"),
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Test accuracy against time, tuning and defaults."""

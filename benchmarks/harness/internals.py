@@ -1,0 +1,51 @@
+"""The only place that looks below the public interface of fbtwsvm; names here follow the package when it moves."""
+
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+
+from fbtwsvm.classifier import model_of
+from fbtwsvm.online.resolve import resolve
+
+# What `profile` measures: where a function is defined, and what it is called in the table.
+FUNCTIONS = (
+    ("fbtwsvm.model.rows.arrange", "sort and check rows"),
+    ("fbtwsvm.model.mapping.Mapping.fit", "map"),
+    ("fbtwsvm.batch.solve.solve", "learn, the rest of it"),
+    ("fbtwsvm.batch.solve._sums", "class means"),
+    ("fbtwsvm.model.membership.distances_to_means", "distances to means"),
+    ("fbtwsvm.solver.dual.solve_path", "planes in the dual, the rest"),
+    ("fbtwsvm.solver.newton.solve_newton", "planes by Newton's method"),
+    ("fbtwsvm.solver.kernel.solve_kernel_path", "planes on the kernel, the rest"),
+    ("fbtwsvm.solver._loops.solve_kernel_blocks", "coordinate descent on the kernel, with left-out values"),
+    ("fbtwsvm.solver.factors.gram_matrix", "Gram matrices"),
+    ("fbtwsvm.solver.factors.Whitener.rows", "whitening"),
+    ("fbtwsvm.solver.factors.LowRankWhitener.rows", "whitening, few rows a class"),
+    ("fbtwsvm.solver.dual._plane_values", "plane values of all rows"),
+    ("fbtwsvm.solver._loops.solve_row_blocks", "coordinate descent"),
+    ("fbtwsvm.solver._working_set_loops.select_violators", "certificates"),
+    ("fbtwsvm.solver.left_out.left_out_features", "left-out values"),
+)
+
+
+def smallest_eigenvalue(model):
+    """Return the smallest eigenvalue of G = Gram matrix + ridge of all classes of a stream, over the ridge."""
+    member = model_of(model).members[0]
+    ridge = member.ridge[0]
+    return min(
+        float(np.linalg.eigvalsh(gram + ridge * np.eye(len(gram))).min() / ridge) for gram in member.moments.grams
+    )
+
+
+def distance_to_fresh_solve(model):
+    """Return the relative distance of a stream's planes to those solved again from its sums and kept rows."""
+    member = deepcopy(model_of(model.settle())).members[0]
+    known = member.planes.copy()
+    member.kept = replace(member.kept, alpha=np.zeros_like(member.kept.alpha))
+    member.policy = replace(member.policy, decay=1.0, memory=None)
+    for k in range(member.n_classes):
+        member.refresh(k)
+    member.mark_changed(slice(None), sums=True, rows=True)
+    resolve(member)
+    return float(np.linalg.norm(member.planes - known) / np.linalg.norm(known))

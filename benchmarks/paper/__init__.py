@@ -1,0 +1,1 @@
+"""The paper's tables and figures again, beside this library and its rivals."""

@@ -1,1 +1,0 @@
-"""The paper's tables and figures again, beside this library and its rivals: `python -m benchmarks.reproduce`."""

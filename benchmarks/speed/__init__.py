@@ -1,0 +1,1 @@
+"""Seconds and bytes, side by side with other libraries and with older commits."""

@@ -1,0 +1,1 @@
+"""Streams: one pass against batch, drifting streams, and changes on the way."""

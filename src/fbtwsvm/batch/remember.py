@@ -1,0 +1,110 @@
+"""What a fitted model keeps, so that it can go on learning: its rows, or sums over them, whichever is smaller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._arrays import Array
+from ..model.fit_sums import FitSums, SupportRows
+from ..model.settings import Parameters
+from ..solver._loops import free_duals
+from .prepare import Prepared
+from .solve import Solved
+from .spool import Spool
+
+_CANDIDATES = 20  # support rows that are looked at, for each that is kept
+_MOST_CALIBRATION = 256  # left-out values of each class that are kept
+
+
+def keeps_rows(X: Any, n_classes: int, n_columns: int) -> bool:
+    """Whether the rows themselves take less memory than Gram matrices of their mapped form."""
+    if isinstance(X, Spool):
+        return False
+    size = X.data.nbytes if sp.issparse(X) else X.nbytes
+    return bool(size <= 8 * n_classes * n_columns**2)
+
+
+def sums_of(found: Prepared, solved: Solved, parameters: Parameters) -> FitSums:
+    """Return sums over the rows of a fit, and some of its support rows."""
+    state, solution, rows = solved.state, solved.solution, found.rows
+    assert state is not None
+    assert state.grams is not None
+    assert found.home is not None
+    n_classes = rows.n_classes
+    weights = np.array([rows.weights[a:b].sum() for a, b in zip(rows.starts[:-1], rows.starts[1:], strict=True)])
+    factors = found.factors if parameters.class_weight == "balanced" else np.ones(n_classes)
+    support = _support_rows(found, solved, parameters.memory, factors)
+    # u = -G^-1 sum alpha h gives the sum over all rows.
+    reg, planes = found.settings.reg, solution.planes.astype(np.float64)
+    dual_sums = -np.stack([planes[a] @ state.grams[a] + reg[a] * planes[a] for a in range(n_classes)])
+    box_sums = solution.box_sums.copy()
+    kept = np.zeros(n_classes, dtype=np.int64)
+    for k in range(n_classes):
+        own = support.labels == k
+        dual_sums[:, k] -= support.alpha[own].T @ support.rows[own].astype(np.float64)
+        box_sums[:, k] -= support.box[own].sum(axis=0)
+        kept[k] = own.sum()
+    has_dual: Array = np.asarray((solution.alpha > 0).any(axis=1))
+    n_support = np.array([has_dual[a:b].sum() for a, b in zip(rows.starts[:-1], rows.starts[1:], strict=True)])
+    extremes, known = state.extremes, state.extremes.counts > 0
+    near, far, labels = _calibration(found, solved)
+    return FitSums(
+        n_rows=np.diff(rows.starts),
+        counts=weights / factors,
+        sums=state.totals / factors[:, None],
+        grams=np.stack([gram / factor for gram, factor in zip(state.grams, factors, strict=True)]),
+        factors=factors,
+        support=support,
+        dual_sums=dual_sums,
+        box_sums=np.maximum(box_sums, 0.0),
+        n_condensed=np.maximum(n_support - kept, 0),
+        nearest=np.where(known, extremes.nearest.min(axis=(0, 2)), 0.0),
+        farthest=np.where(known, extremes.farthest.max(axis=(0, 2)), 0.0),
+        ranges=state.ranges,
+        near=near,
+        far=far,
+        labels=labels,
+    )
+
+
+def _support_rows(found: Prepared, solved: Solved, memory: int | None, factors: Array) -> SupportRows:
+    """Choose support rows of each class: those with the largest duals between their bounds, at most `memory`."""
+    rows, home, state, alpha = found.rows, found.home, solved.state, solved.solution.alpha
+    assert home is not None
+    assert state is not None
+    random = np.random.default_rng(found.seed)
+    chosen = []
+    for first, last in zip(rows.starts[:-1], rows.starts[1:], strict=True):
+        numbers = first + np.flatnonzero((alpha[first:last] > 0).any(axis=1))
+        if memory is not None and len(numbers) > memory:
+            some = min(len(numbers), _CANDIDATES * memory)
+            numbers = np.sort(random.choice(numbers, some, replace=False))
+            box = state.boxes(numbers, home.rows(numbers))
+            duals = alpha[numbers].astype(np.float64)
+            free = np.where(free_duals(duals, box), duals, 0.0).sum(axis=1)
+            numbers = np.sort(numbers[np.argsort(-free, kind="stable")[:memory]])
+        chosen.append(numbers)
+    numbers = np.concatenate(chosen).astype(np.int64)
+    mapped = home.rows(numbers)
+    labels = rows.labels_of(numbers)
+    box = state.boxes(numbers, mapped)
+    box[np.arange(len(numbers)), labels] = 0.0
+    return SupportRows(
+        rows=mapped,
+        raw=rows.X[rows.index[numbers]] if found.mapping.renewable else None,
+        labels=labels,
+        weights=rows.weights[numbers] / factors[labels],
+        alpha=np.minimum(alpha[numbers].astype(np.float64), box),
+        box=box,
+    )
+
+
+def _calibration(found: Prepared, solved: Solved) -> tuple[Array, Array, Array]:
+    """Left-out values of at most so many calibration rows of each class, and their class indices."""
+    labels = found.rows.labels_of(np.flatnonzero(found.wanted))
+    first = np.searchsorted(labels, labels)
+    some = np.arange(len(labels)) - first < _MOST_CALIBRATION
+    return solved.solution.near[some], solved.solution.far[some], labels[some]

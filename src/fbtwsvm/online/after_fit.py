@@ -1,0 +1,53 @@
+"""Going on after a fit: a stream that starts from it, and rows that are taken out of it again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..batch.fit import refit_without
+from ..batch.model import BatchModel
+from ..model.rows import CheckedRows
+from ..model.settings import Parameters
+from .model import StreamModel
+from .policy import policies_of
+from .start import start_from_sums, start_stream
+from .unlearn import Unlearned
+
+
+def stream_from(fit: BatchModel, parameters: Parameters) -> StreamModel:
+    """Return the stream that goes on from a fit, with the same map.
+
+    The exact kernel would grow with every row: its stream has landmarks, chosen from the training rows, and the same
+    gamma.
+    """
+    policies_of(parameters)  # refuses parameters that no stream can have
+    if fit.rows is not None:
+        mapping = None if fit.mapping.exact else fit.mapping
+        return start_stream(fit.rows, parameters, mapping, fit.gamma)
+    if fit.sums is not None:
+        return start_from_sums(fit, parameters)
+    raise ValueError(
+        "This model was saved by version 0.5.0, without what is needed to go on from a fit of so many rows. Fit it "
+        "again, or give all rows to partial_fit, in chunks."
+    )
+
+
+def unlearn_from(
+    fit: BatchModel, rows: CheckedRows, parameters: Parameters
+) -> tuple[BatchModel | StreamModel, Unlearned]:
+    """Take rows out of a fit.
+
+    Where it has kept its rows, the others are fitted once more with the same gamma and map, and it stays a fit.  Where
+    it has kept sums, or only one class would be left, it goes on as a stream without them.
+    """
+    if fit.rows is None or len(np.unique(fit.rows.y[fit.rows.without(rows)])) < 2:
+        return stream_from(fit, parameters).unlearn(rows, parameters)
+    model, report = refit_without(fit, rows, parameters), Unlearned()
+    for i in np.flatnonzero(model.mapping.is_landmark(rows.X)):
+        report.add("landmark", int(i))
+    from_rows = not (fit.mapping.exact or fit.mapping.data_independent)
+    if from_rows or (isinstance(parameters.gamma, str) and fit.gamma is not None):
+        for position in range(len(rows)):
+            report.add("warm_up", position)
+    report.removed = len(rows) - len(set().union(*report.remaining.values()))
+    return model, report

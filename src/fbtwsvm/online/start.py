@@ -1,0 +1,83 @@
+"""How a stream starts: from its first rows, or from a fit."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from .._log import warn
+from ..batch.choose_gamma import largest_gamma
+from ..batch.model import BatchModel
+from ..batch.prepare import choose_gamma
+from ..model.choose_map import stream_map
+from ..model.mapping import Mapping
+from ..model.rows import CheckedRows, arrange
+from ..model.settings import Parameters
+from .calibration import CalibrationRows
+from .member import Member
+from .model import StreamModel, class_factors_by_name, stream_components
+from .resolve import resolve
+
+
+def start_stream(
+    rows: CheckedRows, parameters: Parameters, mapping: Mapping | None = None, gamma: float | None = None
+) -> StreamModel:
+    """Fix gamma, map and scale, unless they are given, and learn the rows collected."""
+    classes, labels = np.unique(rows.y, return_inverse=True)
+    seed, settings = parameters.seed(), parameters.settings(len(classes))
+    landmarks = np.zeros(len(rows), dtype=bool)
+    if mapping is None:
+        count = stream_components(parameters)
+        weights = rows.weights * class_factors_by_name(parameters, classes)[labels]
+        order = arrange(rows.X, labels, weights, len(classes), merge=False)
+        if gamma is None:
+            gamma = choose_gamma(parameters, order, settings, seed, quick=True)
+            if gamma is not None and parameters.gamma == "auto":
+                gamma = largest_gamma(rows.X, str(parameters.kernel), gamma, count, seed)
+        transformer = stream_map(parameters.kernel, parameters.feature_map, count, gamma, order, seed)
+        mapping, _ = Mapping.fit(transformer, order, rows.y, parameters.kernel)
+        landmarks = mapping.landmarks(order)[order.source]
+    n_columns = mapping.rows(rows.X[:1]).shape[1]
+    model = StreamModel(parameters, settings, mapping, gamma, n_columns, seed)
+    _warn_of_size(len(classes), n_columns, mapping.dtype, len(model.members))
+    model.begin(rows, parameters, landmarks)
+    return model
+
+
+def start_from_sums(fit: BatchModel, parameters: Parameters) -> StreamModel:
+    """Go on from the sums and support rows of a fit, whose rows count as if they had all come just now."""
+    sums = fit.sums
+    assert sums is not None
+    seed, settings = parameters.seed(), parameters.settings(len(fit.classes))
+    model = StreamModel(parameters, settings, fit.mapping, fit.gamma, fit.planes.shape[2], seed)
+    model.classes = fit.classes
+    model.clock = model.n_warm_up = int(sums.n_rows.sum())
+    model.members = [Member.from_sums(fit, settings, policy) for policy in model.policies]
+    for member in model.members:
+        if member.changed_sums.any():
+            resolve(member)
+    model.tested = CalibrationRows(len(fit.classes))
+    numbers = len(sums.support.labels) + np.arange(len(sums.labels))
+    model.tested.add(sums.labels, np.minimum(numbers, model.clock - 1), sums.near, sums.far)
+    model.tested.new_rows = 0
+    model.decision = fit.decision
+    if model.committee:
+        model.calibrate()
+    return model
+
+
+def _warn_of_size(n_classes: int, n_columns: int, dtype: np.dtype, n_machines: int) -> None:
+    """Warn when the Gram matrices and their roots will hardly fit into memory."""
+    wanted = 2 * n_machines * n_classes * n_columns**2 * (8 + dtype.itemsize)
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on this system
+        return
+    if wanted > 0.5 * free:
+        warn(
+            f"{n_classes} classes with {n_columns - 1} features need about {wanted / 2**30:.1f} GiB for their Gram "
+            f"matrices while they learn, of {free / 2**30:.1f} GiB free. Use a smaller n_components"
+            + (", or a number for decay." if n_machines > 1 else "."),
+            ResourceWarning,
+        )

@@ -1,0 +1,81 @@
+"""The compiled loops of Newton's method: the rounded hinge of many rows, and the search along a step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._arrays import compiled
+
+
+@compiled
+def smooth_hinge(x, box, widths):
+    """Look at pushed rows from several planes, with hinges rounded over a zone around the margin.
+
+    `x` and `box` (n_planes, n) are 1 + h_i.u and C w_i s_i, `widths` the zone of each plane.  The loss is
+    box (x + width / 2)^2 / (2 width) in the zone |x| < width / 2 and the hinge box max(0, x) outside.
+
+    Returns
+    -------
+    hinge : (n_planes,), sum of the true hinge
+    duals : (n_planes, n), slope of the rounded loss
+    roots : (n_planes, n), square root of its curvature
+    """
+    n_planes, n = x.shape
+    hinge = np.zeros(n_planes)
+    duals, roots = np.zeros(x.shape, dtype=x.dtype), np.zeros(x.shape, dtype=x.dtype)
+    for k in range(n_planes):
+        half = x.dtype.type(0.5 * widths[k])
+        steepness = x.dtype.type(1.0 / widths[k])
+        for i in range(n):
+            if x[k, i] > 0.0:
+                hinge[k] += box[k, i] * x[k, i]
+            if x[k, i] >= half:
+                duals[k, i] = box[k, i]
+            elif x[k, i] > -half:
+                duals[k, i] = box[k, i] * (x[k, i] + half) * steepness
+                roots[k, i] = np.sqrt(box[k, i] * steepness)
+    return hinge, duals, roots
+
+
+@compiled
+def any_column(values):
+    """Mark the columns in which any entry is not zero."""
+    found = np.zeros(values.shape[1], dtype=np.bool_)
+    for k in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            if values[k, i] != 0.0:
+                found[i] = True
+    return found
+
+
+@compiled
+def hinge_search(x, ahead, box, width, slope, bend):
+    """Length of the best step from values x towards `ahead`, for rounded hinges as in `smooth_hinge`.
+
+    The quadratic part of the objective adds `slope` t + `bend` t^2 / 2.  The derivative is piecewise linear and grows:
+    Newton's method on it, kept between bounds.
+    """
+    half = 0.5 * width
+    low, high, t = 0.0, np.inf, 1.0
+    for _ in range(30):
+        first, second = slope + t * bend, bend
+        for i in range(x.shape[0]):
+            move = ahead[i] - x[i]
+            at = x[i] + t * move
+            if at >= half:
+                first += box[i] * move
+            elif at > -half:
+                first += box[i] * move * (at + half) / width
+                second += box[i] * move * move / width
+        if first > 0.0:
+            high = t
+        else:
+            low = t
+        step = first / second if second > 0.0 else 0.0
+        new = t - step
+        if new <= low or new >= high:
+            new = 0.5 * (low + high) if high < np.inf else 2.0 * t
+        if abs(new - t) <= 1e-3 * abs(t):
+            return new
+        t = new
+    return t

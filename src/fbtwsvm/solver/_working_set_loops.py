@@ -1,0 +1,89 @@
+"""The compiled loops of working sets: which rows join, and the plane values that decide it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._arrays import compiled
+
+
+@compiled
+def select_violators(values, box, alpha, in_set, starts, todo, primal_at_zero, tol, growth, at_least):
+    """Mark in `in_set` the rows that contribute most to the gap of each plane that is `todo`.
+
+    `values` are h_i.u of the plane that pushes row i.  Row i outside the working set adds
+    box_i max(0, 1 + h_i.u) to the gap; of those that add anything the largest join, at most
+    `growth` times the block's present set (and `at_least` at a time).  Returns the gap over `primal_at_zero` per class
+    and how many rows joined each.
+    """
+    n_classes = starts.shape[0] - 1
+    gaps = np.zeros(n_classes)
+    joined = np.zeros(n_classes, dtype=np.int64)
+    for b in range(n_classes):
+        first, last = starts[b], starts[b + 1]
+        if not todo[b] or first == last:
+            continue
+        present, found, gap = 0, 0, 0.0
+        excess = np.empty(last - first)
+        for i in range(first, last):
+            grad = -values[i] - 1.0
+            over = box[i] * max(0.0, -grad)
+            gap += alpha[i] * grad + over
+            if in_set[i]:
+                present += 1
+            elif over > 0.0:
+                excess[found] = over
+                found += 1
+        gaps[b] = gap / primal_at_zero[b] if primal_at_zero[b] > 0.0 else 0.0
+        if gaps[b] <= tol or found == 0:
+            continue
+        room = max(at_least, np.int64(growth * present))
+        if room == 0:
+            continue
+        threshold = 0.0
+        if found > room:
+            threshold = np.partition(excess[:found], found - room)[found - room]
+        for i in range(first, last):
+            if joined[b] < room and not in_set[i]:
+                over = box[i] * max(0.0, 1.0 + values[i])
+                if over > 0.0 and over >= threshold:
+                    in_set[i] = True
+                    joined[b] += 1
+    return gaps, joined
+
+
+@compiled
+def first_set(values, starts, todo, count, in_set):
+    """Mark in `in_set` the `count` rows with the largest guessed values of each class that is `todo`."""
+    for b in range(starts.shape[0] - 1):
+        first, last = starts[b], starts[b + 1]
+        if todo[b] and first < last:
+            out = max(last - first - count, 0)
+            limit = np.partition(values[first:last], out)[out]
+            for i in range(first, last):
+                in_set[i] = values[i] >= limit
+
+
+@compiled
+def plane_values(rows, planes, out):
+    """Out[k, i] = rows_i.planes_k for a few planes: one pass over the rows, at the speed of memory, unlike BLAS."""
+    zero = rows.dtype.type(0.0)
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        k = 0
+        while k + 4 <= planes.shape[0]:  # four at a time: a row is read from memory once, from the cache thereafter
+            first, second, third, fourth = planes[k], planes[k + 1], planes[k + 2], planes[k + 3]
+            a, b, c, d = zero, zero, zero, zero
+            for j in range(row.shape[0]):
+                a += row[j] * first[j]
+                b += row[j] * second[j]
+                c += row[j] * third[j]
+                d += row[j] * fourth[j]
+            out[k, i], out[k + 1, i], out[k + 2, i], out[k + 3, i] = a, b, c, d
+            k += 4
+        while k < planes.shape[0]:
+            only, a = planes[k], zero
+            for j in range(row.shape[0]):
+                a += row[j] * only[j]
+            out[k, i] = a
+            k += 1
