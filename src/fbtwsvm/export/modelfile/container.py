@@ -109,9 +109,9 @@ class Reader:
             self._table.append((kind, shape, order, start))
             start += _padded(math.prod(shape) * np.dtype(TYPES[kind]).itemsize)
             if start > end:
-                raise ModelFileError("its header lists more than the file holds")
+                raise ModelFileError("its header names more than the file holds")
         if start != end:
-            raise ModelFileError("the file holds more than its header lists")
+            raise ModelFileError("the file holds more than its header names")
 
     def type_and_shape(self, number: Any) -> tuple[str, tuple[int, ...]]:
         """Return type and shape of an array, without reading it."""
