@@ -11,48 +11,40 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 
+def _bar(text: str) -> Progress:
+    """Return a bar on the error stream, with this text and the time that has passed and is left."""
+    times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
+    columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn(text), *times)
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
 @contextmanager
-def steps(total: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar over so many steps on the error stream; call its value with a word on each that is done."""
-    columns = (
-        BarColumn(bar_width=24),
-        TextColumn("{task.completed} of {task.total}  {task.description}"),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+def step_bar(total: int) -> Iterator[Callable[[str], None]]:
+    """Show a bar over a number of steps; call its value with a text after each step."""
+    with _bar("{task.completed} of {task.total}  {task.description}") as progress:
         task = progress.add_task("", total=total)
         yield lambda text: progress.update(task, advance=1, description=text)
 
 
 @contextmanager
-def bar(total: int | None) -> Iterator[Callable[..., None]]:
-    """Show a bar over so many chunks on the error stream.
+def stream_bar(total: int | None) -> Iterator[Callable[..., None]]:
+    """Show a bar over the chunks of a stream.
 
-    Call its value with the rows so far and their score after each chunk, and with the share of the source that has been
-    read where the number of chunks is not known.
+    Call its value after each chunk with the rows so far and their score.  Where the number of chunks is not known, also
+    pass the share of the source that has been read.
     """
-    columns = (
-        SpinnerColumn(),
-        BarColumn(bar_width=24),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with _bar("{task.description}") as progress:
         task = progress.add_task("0 rows", total=total)
-        start: list[Any] = []
+        start: list[Any] = []  # time and number of rows at the first call
 
-        def tell(rows: int, score: Any = None, share: float | None = None) -> None:
+        def report(rows: int, score: Any = None, share: float | None = None) -> None:
             if not start:
                 start[:] = [perf_counter(), rows]
-            right = int(score.counts.trace()) if score is not None else 0
-            accuracy = f", accuracy {right / score.tested:.3f}" if score is not None and score.tested else ""
-            speed = (rows - start[1]) / max(perf_counter() - start[0], 1e-9)
-            rate = f", {speed:,.0f} rows/s" if rows > start[1] else ""
-            text = f"{rows:,} rows{rate}{accuracy}"
+            text = f"{rows:,} rows"
+            if rows > start[1]:
+                text += f", {(rows - start[1]) / max(perf_counter() - start[0], 1e-9):,.0f} rows/s"
+            if score is not None and score.tested:
+                text += f", accuracy {score.counts.trace() / score.tested:.3f}"
             if total is not None:
                 progress.update(task, advance=1, description=text)
             elif share is not None:
@@ -60,4 +52,4 @@ def bar(total: int | None) -> Iterator[Callable[..., None]]:
             else:
                 progress.update(task, description=text)
 
-        yield tell
+        yield report

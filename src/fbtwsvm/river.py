@@ -1,4 +1,4 @@
-"""The river face (extra ``[river]``): learn_one, predict_one, predict_proba_one, learn_many, predict_many."""
+"""FBTWSVM with the interface of river (extra ``[river]``)."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .online.warm_up import WarmUpModel
 
 
 class RiverFBTWSVM(base.MiniBatchClassifier):
-    """A fuzzy bounded twin SVM with river's interface.
+    """Fuzzy bounded twin support vector machine with the interface of river.
 
-    Rows are dictionaries.  Columns are those seen until the end of the warm-up; a column that is missing from a row
-    counts as 0, one that first turns up later is ignored.
+    Rows are dictionaries.  The columns are those that occur until the end of the warm-up.  A column that is missing
+    from a row counts as 0; a column that first occurs later is ignored.
 
     Parameters
     ----------
     model : FBTWSVM or None, default=None
-        The model with its parameters; None is ``FBTWSVM(decay="auto", gamma="scale", warm_up=200)``.  A copy learns.
+        The classifier, of which a copy learns; None is ``FBTWSVM(decay="auto", gamma="scale", warm_up=200)``.
 
     Attributes
     ----------
     model_ : FBTWSVM
-        The model that learns.
+        The classifier that learns.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         start = FBTWSVM(decay="auto", gamma="scale", warm_up=200) if model is None else model
         self.model_: Any = type(start)(**start.get_params(deep=False))
         self.columns: list[Any] = []
-        self.known: set[Any] = set()
+        self.known_columns: set[Any] = set()
 
     @property
     def _multiclass(self) -> bool:
@@ -63,46 +63,46 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         Parameters
         ----------
         x : dict
-            Column -> number.
+            The row: column -> number.
         y : label
-            Its class.
+            The class of the row.
         """
         self._learn(x.keys(), lambda: self._row(x), np.array([y]))
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """Return the chance of each class; empty before the first row.
+        """Predict the probability of each class; empty before the first row.
 
         Parameters
         ----------
         x : dict
-            Column -> number.
+            The row: column -> number.
         **kwargs : Any
             Not used; part of river's interface.
 
         Returns
         -------
         dict
-            Class -> chance.
+            Class -> probability.
         """
         if not self.columns:
             return {}
-        chances = self._answer(self._row(x), "probabilities")[0]
-        return dict(zip(self.model_.classes_.tolist(), chances.tolist(), strict=True))
+        probabilities = self._answer(self._row(x), "probabilities")[0]
+        return dict(zip(self.model_.classes_.tolist(), probabilities.tolist(), strict=True))
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """Return the class of one row; None before the first row.
+        """Predict the class of one row; None before the first row.
 
         Parameters
         ----------
         x : dict
-            Column -> number.
+            The row: column -> number.
         **kwargs : Any
             Not used; part of river's interface.
 
         Returns
         -------
         label
-            The class.
+            The predicted class.
         """
         if not self.columns:
             return None
@@ -116,12 +116,12 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         X : pandas DataFrame
             Rows.
         y : pandas Series
-            Their classes.
+            The classes of the rows.
         """
         self._learn(X.columns, lambda: self._rows(X), np.asarray(y))
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return the chances of all classes for the rows of a data frame.
+        """Predict the probability of each class for the rows of a data frame.
 
         Parameters
         ----------
@@ -131,15 +131,15 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         Returns
         -------
         pandas DataFrame
-            One column for each class; none before the first row.
+            One column for each class; no columns before the first row.
         """
         if not self.columns:
             return pd.DataFrame(index=X.index)
-        chances = self._answer(self._rows(X), "probabilities")
-        return pd.DataFrame(chances, index=X.index, columns=self.model_.classes_)
+        probabilities = self._answer(self._rows(X), "probabilities")
+        return pd.DataFrame(probabilities, index=X.index, columns=self.model_.classes_)
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """Return the classes of the rows of a data frame.
+        """Predict the classes of the rows of a data frame.
 
         Parameters
         ----------
@@ -149,26 +149,16 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         Returns
         -------
         pandas Series
-            One class for each row; empty before the first row.
+            The predicted classes; empty before the first row.
         """
         if not self.columns:
             return pd.Series(dtype="object")
         return pd.Series(self.model_.classes_[self._answer(self._rows(X), "winners")], index=X.index)
 
     @property
-    def _open(self) -> bool:
+    def _in_warm_up(self) -> bool:
         """Whether columns can still be added."""
         return not self.model_.__sklearn_is_fitted__() or isinstance(model_of(self.model_), WarmUpModel)
-
-    def _warm_up(self) -> WarmUpModel:
-        model = model_of(self.model_)
-        assert isinstance(model, WarmUpModel)
-        return model
-
-    def _stream(self) -> StreamModel:
-        model = model_of(self.model_)
-        assert isinstance(model, StreamModel)
-        return model
 
     def _row(self, x: dict[Any, Any]) -> Array:
         return np.array([[x.get(name, 0.0) for name in self.columns]], dtype=np.float64)
@@ -178,39 +168,44 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         return rows
 
     def _widen(self, names: Any) -> None:
-        """Add columns; rows that wait for the end of the warm-up have zeros there."""
-        columns = sorted(self.known.union(names), key=repr)  # the same whatever the order of the dictionary
+        """Add columns; the rows of the warm-up so far get zeros there."""
+        columns = sorted(self.known_columns.union(names), key=repr)  # an order that does not depend on the rows
         fresh = type(self.model_)(**self.model_.get_params(deep=False))
         if self.columns:
-            waiting = self._warm_up().rows
+            model = model_of(self.model_)
+            assert isinstance(model, WarmUpModel)
+            waiting = model.rows
             wider = np.zeros((len(waiting.y), len(columns)))
             wider[:, [columns.index(name) for name in self.columns]] = waiting.X
             fresh.partial_fit(wider, waiting.y)
-        self.model_, self.columns, self.known = fresh, columns, set(columns)
+        self.model_ = fresh
+        self.columns = columns
+        self.known_columns = set(columns)
 
     def _learn(self, names: Any, rows: Callable[[], Array], y: Array) -> None:
-        """Learn rows without the checks of scikit-learn, which take longer than learning a row does."""
-        before = self.model_, self.columns, self.known
+        """Learn rows without the checks of scikit-learn, which would take longer than learning a row."""
+        before = self.model_, self.columns, self.known_columns
         try:
-            if self._open and not self.known.issuperset(names):
+            if self._in_warm_up and not self.known_columns.issuperset(names):
                 self._widen(names)
             values = rows()
-            if self._open:
+            if self._in_warm_up:
                 self.model_.partial_fit(values, y)
                 return
             if not np.isfinite(values).all():
                 raise ValueError("A row holds NaN or infinity: impute missing values first (river's StatImputer does).")
             if (self.model_.classes_.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
-                raise ValueError(f"The label {y[0]!r} is of another kind than those learned so far.")
-            with_model(
-                self.model_, self._stream().learn(CheckedRows.unnamed(values, y), parameters_of(self.model_)), {}
-            )
+                raise ValueError(f"The label {y[0]!r} is of another type than those learned so far.")
+            stream = model_of(self.model_)
+            assert isinstance(stream, StreamModel)
+            stream = stream.learn(CheckedRows.unnamed(values, y), parameters_of(self.model_))
+            with_model(self.model_, stream, {})
         except BaseException:
-            self.model_, self.columns, self.known = before
+            self.model_, self.columns, self.known_columns = before
             raise
 
-    def _answer(self, rows: Array, what: str) -> Array:
-        """Map rows and ask the decision rule."""
+    def _answer(self, rows: Array, method: str) -> Array:
+        """Map rows and return the result of a method of the decision rule."""
         model = model_of(self.model_)
-        answers: Array = getattr(model.rule, what)(model.mapping.rows(rows))
+        answers: Array = getattr(model.rule, method)(model.mapping.rows(rows))
         return answers

@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command; its result is the exit status: 0, 1 for data, 2 for usage, 130 when interrupted."""
+    """Run the command. Exit status: 0 success, 1 wrong data, 2 wrong usage, 130 interrupted."""
     try:
         from .app import run
     except ImportError as error:

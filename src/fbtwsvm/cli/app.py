@@ -1,4 +1,4 @@
-"""The command itself: its verbs, and what becomes of errors."""
+"""The command itself: its verbs, and what it prints when something goes wrong."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
-from ..data.sources import DataError
 from ..data.sources.base import one_line
-from ..export.modelfile import ModelFileError
-from . import generate as making
-from . import predict as asking
-from . import stream as streams
-from . import train as learning
-from . import tune as tuning
-from .output import plain_warnings, say
+from .evaluate import evaluate
+from .export import export
+from .generate import generate
+from .info import info
+from .merge import merge
+from .output import log, plain_warnings
+from .predict import predict
+from .stream import stream
+from .train import train
+from .tune import tune
+from .unlearn import unlearn
+from .update import update
 
 app = typer.Typer(
     name="fbtwsvm",
@@ -24,8 +28,8 @@ app = typer.Typer(
     "libsvm, ARFF, .npy, .npz; text also compressed), - for standard input, databases "
     "(sqlite:///file.db?query=...), Redis streams (redis://host/0?stream=name) and generators "
     "(generate:sea?rows=1000).",
-    epilog="--debug, with any verb, shows the traceback of an error. Exit status: 0 well, 1 data, 2 usage, 130 "
-    "interrupted.",
+    epilog="--debug, with any verb, shows the traceback of an error. Exit status: 0 success, 1 wrong data, 2 wrong "
+    "usage, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -34,21 +38,20 @@ app = typer.Typer(
 )
 
 _VERBS = (
-    (learning.train, "fbtwsvm train rows.csv --target y -o model.fbt --chunk 1000"),
-    (tuning.tune, "fbtwsvm tune rows.csv --target y -o model.fbt"),
-    (learning.update, "fbtwsvm update model.fbt more.parquet"),
-    (learning.unlearn, "fbtwsvm unlearn model.fbt person.csv"),
-    (learning.merge, "fbtwsvm merge monday.fbt tuesday.fbt -o both.fbt"),
-    (asking.predict, "fbtwsvm predict model.fbt new.csv -o answers.csv --proba"),
-    (asking.evaluate, "fbtwsvm evaluate model.fbt test.csv"),
-    (streams.stream, "fbtwsvm stream 'redis://localhost/0?stream=rows' -t y --decay auto --model m.fbt "
-                     "--checkpoint 10000 --report report.html"),
-    (asking.info, "fbtwsvm info model.fbt"),
-    (asking.export, "fbtwsvm export model.fbt model.onnx"),
-    (making.generate, "fbtwsvm generate sea -n 100000 --drift-every 25000 -o sea.csv"),
+    (train, "fbtwsvm train rows.csv --target y -o model.fbt --chunk 1000"),
+    (tune, "fbtwsvm tune rows.csv --target y -o model.fbt"),
+    (update, "fbtwsvm update model.fbt more.parquet"),
+    (unlearn, "fbtwsvm unlearn model.fbt person.csv"),
+    (merge, "fbtwsvm merge monday.fbt tuesday.fbt -o both.fbt"),
+    (predict, "fbtwsvm predict model.fbt new.csv -o answers.csv --proba"),
+    (evaluate, "fbtwsvm evaluate model.fbt test.csv"),
+    (stream, "fbtwsvm stream 'redis://localhost/0?stream=rows' -t y --decay auto --model m.fbt "
+             "--checkpoint 10000 --report report.html"),
+    (info, "fbtwsvm info model.fbt"),
+    (export, "fbtwsvm export model.fbt model.onnx"),
+    (generate, "fbtwsvm generate sea -n 100000 --drift-every 25000 -o sea.csv"),
 )  # fmt: skip
 _NAMES = {verb.__name__ for verb, _ in _VERBS}
-_USAGE = typer.BadParameter.__mro__[2]  # the base of all errors of usage, which typer does not name
 for _verb, _example in _VERBS:
     app.command(name=_verb.__name__, epilog=f"Example: {_example}")(_verb)
 
@@ -74,36 +77,33 @@ def run(arguments: list[str]) -> None:
     plain_warnings()
     status = 1
     try:
-        result: Any = app([word for word in arguments if word != "--debug"], standalone_mode=False)
+        result: Any = app([argument for argument in arguments if argument != "--debug"], standalone_mode=False)
         status = result if isinstance(result, int) else 0
     except Exception as error:
         if debug:
             raise
-        status = _explain(error, next((word for word in arguments if word in _NAMES), ""))
+        status = _explain(error, next((argument for argument in arguments if argument in _NAMES), ""))
     except KeyboardInterrupt:
-        say("interrupted")
+        log("interrupted")
         status = 130
     sys.exit(status)
 
 
 def _explain(error: Exception, verb: str) -> int:
-    """Say what went wrong in one line; returns the exit status."""
-    if isinstance(error, _USAGE):
-        text = " ".join(error.format_message().split()).removeprefix("Invalid value: ")  # type: ignore[attr-defined]
-        say(f"error: {text} (see fbtwsvm {verb + ' ' if verb else ''}--help)")
+    """Print in one line what went wrong, and return the exit status."""
+    if hasattr(error, "format_message"):  # wrong usage: typer raises a class of its own that it does not export
+        text = " ".join(error.format_message().split()).removeprefix("Invalid value: ")
+        log(f"error: {text} (see fbtwsvm {verb + ' ' if verb else ''}--help)")
         return 2
-    if isinstance(error, BrokenPipeError):  # nobody reads what we print
+    if isinstance(error, BrokenPipeError):  # nobody reads the output any more
         sys.stderr.close()
         return 1
-    if isinstance(error, (DataError, ModelFileError)):
-        say(f"error: {one_line(error)}")
-    elif isinstance(error, OSError):
-        what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else one_line(error)
-        say(f"error: {what}")
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        log(f"error: {error.filename}: {error.strerror}")
     elif isinstance(error, MemoryError):
-        say("error: out of memory. Learn in chunks (--chunk), or use a smaller --n-components.")
-    elif isinstance(error, (ValueError, ImportError)):
-        say(f"error: {one_line(error)}")
+        log("error: out of memory. Learn in chunks (--chunk), or use a smaller --n-components.")
+    elif isinstance(error, (ValueError, ImportError, OSError)):  # errors in data and model files are ValueErrors
+        log(f"error: {one_line(error)}")
     else:
-        say(f"error: {type(error).__name__}: {one_line(error)} (a defect of fbtwsvm; --debug shows where)")
+        log(f"error: {type(error).__name__}: {one_line(error)} (a bug in fbtwsvm; --debug shows where)")
     return 1

@@ -1,28 +1,30 @@
-"""The verb that makes data: generate."""
+"""The verb generate: write a synthetic stream."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 import typer
 
 from .._files import replacing
-from ..data.generators import GENERATORS
-from ..data.generators import make as make_generator
+from ..data.generators import GENERATORS, Generator, make
 from ..data.sources.base import numbered_table
-from .models import check_writable
+from .model_file import check_writable
 from .options import Json
-from .output import print_json, progress, say
+from .output import log, print_json, progress
 
 
 def generate(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(GENERATORS)}.")],
-    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="How many rows.")] = 1_000_000,
+    *,
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Number of rows.")] = 1_000_000,
     output: Annotated[str, typer.Option("--output", "-o", help=".csv, .parquet or .npz file, or - for CSV.")] = "-",
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same rows.")] = 0,
     noise: Annotated[float | None, typer.Option(min=0, max=1, help="Share of wrong labels (led: segments).")] = None,
@@ -32,32 +34,20 @@ def generate(
     features: Annotated[int | None, typer.Option(min=1, help="Columns (rtg, rbf, hyper).")] = None,
     classes: Annotated[int | None, typer.Option(min=2, help="Classes (rbf).")] = None,
     centroids: Annotated[int | None, typer.Option(min=1, help="Clouds (rbf).")] = None,
-    spread: Annotated[float | None, typer.Option(min=0, help="Largest deviation of a cloud (rbf).")] = None,
+    spread: Annotated[float | None, typer.Option(min=0, help="Largest standard deviation of a cloud (rbf).")] = None,
     depth: Annotated[int | None, typer.Option(min=1, max=20, help="Levels of the tree (rtg).")] = None,
-    function: Annotated[int | None, typer.Option(min=1, max=4, help="Which concept is the first (sea).")] = None,
+    function: Annotated[int | None, typer.Option(min=1, max=4, help="Number of the first concept (sea).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a synthetic stream: led, sea, rtg (random tree), rbf, hyper (rotating hyperplane)."""
-    options: dict[str, Any] = {"drift_speed": drift_speed, "drifting": drifting, "features": features}
-    options |= {
-        "classes": classes,
-        "centroids": centroids,
-        "spread": spread,
-        "depth": depth,
-        "function": function,
-        "noise": noise,
-    }
-    given = {key: value for key, value in options.items() if value is not None}
+    """Generate a synthetic stream: led, sea, rtg (random tree), rbf, hyper (rotating hyperplane)."""
     if name not in GENERATORS:
         raise typer.BadParameter(f"there are the generators {', '.join(GENERATORS)}, not {name!r}")
-    try:
-        generator = make_generator(name, seed=seed, drift_every=drift_every, **given)
-    except TypeError as error:
-        wrong = str(error).rpartition("argument ")[2].strip("'")
-        raise typer.BadParameter(f"{name} has no option --{wrong.replace('_', '-')}") from error
+    options = {"drift_speed": drift_speed, "drifting": drifting, "features": features, "classes": classes}
+    options |= {"centroids": centroids, "spread": spread, "depth": depth, "function": function, "noise": noise}
+    generator = _generator(name, seed=seed, drift_every=drift_every, **options)
     if output == "-":
         if as_json:
-            raise typer.BadParameter("--json tells of a file that was written: give --output")
+            raise typer.BadParameter("--json describes the file that was written: give --output")
         _write_csv(generator, rows, sys.stdout.buffer)
         return
     path = Path(output)
@@ -70,24 +60,33 @@ def generate(
     if as_json:
         print_json({"output": str(path), "rows": rows, "bytes": path.stat().st_size})
     else:
-        say(f"{rows:,} rows written to {path}")
+        log(f"{rows:,} rows written to {path}")
 
 
-def _tables(generator: Any, rows: int) -> Any:
-    with progress() as tell:
+def _generator(name: str, **options: Any) -> Generator:
+    """Return a generator; options that are None keep its defaults."""
+    try:
+        return make(name, **{key: value for key, value in options.items() if value is not None})
+    except TypeError as error:
+        wrong = str(error).rpartition("argument ")[2].strip("'")
+        raise typer.BadParameter(f"{name} has no option --{wrong.replace('_', '-')}") from error
+
+
+def _tables(generator: Generator, rows: int) -> Iterator[pa.Table]:
+    with progress() as report:
         done = 0
         for X, y in generator.blocks(rows):
             yield numbered_table(X, y)
             done += len(y)
-            tell(done, share=done / rows)
+            report(done, share=done / rows)
 
 
-def _write_csv(generator: Any, rows: int, file: Any) -> None:
+def _write_csv(generator: Generator, rows: int, file: BinaryIO) -> None:
     for number, table in enumerate(_tables(generator, rows)):
         pacsv.write_csv(table, file, pacsv.WriteOptions(include_header=number == 0))
 
 
-def _write_parquet(generator: Any, rows: int, file: Any) -> None:
+def _write_parquet(generator: Generator, rows: int, file: BinaryIO) -> None:
     writer = None
     for table in _tables(generator, rows):
         writer = writer or papq.ParquetWriter(file, table.schema)
@@ -96,6 +95,6 @@ def _write_parquet(generator: Any, rows: int, file: Any) -> None:
         writer.close()
 
 
-def _write_npz(generator: Any, rows: int, file: Any) -> None:
+def _write_npz(generator: Generator, rows: int, file: BinaryIO) -> None:
     X, y = generator.rows(rows)
     np.savez(file, X=X, y=y)

@@ -1,4 +1,4 @@
-"""What the command shows: tables, JSON, progress, warnings, errors in one line."""
+"""What the command prints: facts, tables, JSON, progress, and one line for each message."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from .._progress import bar
+from .._progress import stream_bar
 
-Tell = Callable[..., None]
+Report = Callable[..., None]  # of progress: called with (rows, score=None, share=None)
 
 
 def print_json(result: dict[str, Any]) -> None:
@@ -25,7 +25,7 @@ def print_json(result: dict[str, Any]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON knows it; numbers that are none become null."""
+    """Return a value as JSON can hold it; NaN and infinity become null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
@@ -38,7 +38,7 @@ def _plain(value: Any) -> Any:
 
 
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
-    """Print names and values below each other."""
+    """Print a title and below it names with their values."""
     print(title)
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 2))
     table.add_column(style="dim")
@@ -59,26 +59,36 @@ def print_table(title: str, header: list[str], rows: Iterable[Iterable[Any]]) ->
     Console().print(table, markup=False)
 
 
-def say(message: str) -> None:
-    """Say something that is not the result."""
+def mebibytes(size: float) -> str:
+    """Return a number of bytes in MiB."""
+    return f"{size / 2**20:.1f} MiB"
+
+
+def few(names: list[str], most: int, rest: str = ", ...") -> str:
+    """Return the first names as one string, and `rest` if there are more; {} in it is how many."""
+    return ", ".join(names[:most]) + (rest.format(len(names) - most) if len(names) > most else "")
+
+
+def log(message: str) -> None:
+    """Print a message that is not the result, on the error stream."""
     print(f"fbtwsvm: {message}", file=sys.stderr, flush=True)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning in one line."""
-    say("warning: " + " ".join(str(message).split()))
+    log("warning: " + " ".join(str(message).split()))
 
 
 def plain_warnings() -> None:
-    """Let warnings of the library be lines like all others."""
+    """Print warnings of the library in one line each."""
     warnings.showwarning = show_warning
 
 
 @contextmanager
-def progress(quiet: bool = False) -> Iterator[Tell]:
+def progress(quiet: bool = False) -> Iterator[Report]:
     """Show a progress bar on a terminal; elsewhere nothing."""
     if quiet or not sys.stderr.isatty():
         yield lambda rows, score=None, share=None: None
         return
-    with bar(None) as tell:
-        yield tell
+    with stream_bar(None) as report:
+        yield report

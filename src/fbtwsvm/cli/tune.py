@@ -1,4 +1,4 @@
-"""The verb that chooses parameters: tune."""
+"""The verb tune: choose parameters by cross-validation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import typer
 
 from ..data.table_model import TableModel
 from ..search.cv import FBTWSVMCV
-from .models import check_writable, write_model
-from .options import READING, RECIPE, Json, Recipe, SourceOptions, with_options
+from .model_file import check_writable, write_model
+from .options import READING, Json, SourceArgument, SourceOptions, with_options
 from .output import print_json, print_table, progress
-from .train import SourceArgument, read_whole
+from .recipe import RECIPE, Recipe
+from .rows import read_all
 
 _SHOWN = 5  # candidates that are printed
 
@@ -22,30 +23,32 @@ _SHOWN = 5  # candidates that are printed
 @with_options(READING, RECIPE)
 def tune(
     source: SourceArgument,
+    *,
     recipe: Recipe,
     reading: SourceOptions,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the best model.")] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 3,
     search: Annotated[str, typer.Option(help="grid, or tpe (extra [tune]).")] = "grid",
     trials: Annotated[int, typer.Option(min=1, help="Candidates of tpe.")] = 60,
-    sample: Annotated[int, typer.Option(min=10, help="Rows that are searched on at most.")] = 10_000,
+    sample: Annotated[int, typer.Option(min=10, help="Maximum number of rows used in the search.")] = 10_000,
     picture: Annotated[
         Path | None, typer.Option("--plot", help="Write a picture of the search (PNG, SVG, PDF).")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Choose gamma, C, reg and membership by cross-validation; those that are given as options stay as they are."""
+    """Choose gamma, C, reg and membership by cross-validation; those given as options stay as they are."""
     if search not in ("grid", "tpe"):
         raise typer.BadParameter(f"--search is grid or tpe, not {search}")
     for path in (output, picture):
         if path is not None:
             check_writable(path)
-    estimator, choices = recipe.estimator(), recipe.choices()
-    with progress(as_json) as tell:
-        table = read_whole(reading.open(source, None), tell)
+    estimator = recipe.estimator()
+    choices = recipe.choices()
+    with progress(as_json) as report:
+        table = read_all(reading.open(source), report)
     X, y, _ = TableModel.begin(table, choices, estimator).encode(table, 0)
-    given: dict[str, Any] = {name: None for name in ("gamma", "C", "reg", "membership") if name in recipe.parameters}
-    found = FBTWSVMCV(
+    fixed: dict[str, Any] = {name: None for name in ("gamma", "C", "reg", "membership") if name in recipe.parameters}
+    tuned = FBTWSVMCV(
         estimator,
         cv=folds,
         search=search,
@@ -54,40 +57,32 @@ def tune(
         refit=False,
         random_state=0,
         verbose=int(sys.stderr.isatty() and not as_json),
-        **given,
+        **fixed,
     ).fit(X, y)
     if output is not None:
-        write_model(TableModel.fit(table, choices, estimator.set_params(**found.best_params_)), output)
+        write_model(TableModel.fit(table, choices, estimator.set_params(**tuned.best_params_)), output)
     if picture is not None:
-        _draw(found, picture)
-    _show(found, output, as_json)
+        from ..evaluate.plot import figure_of_search
+
+        figure_of_search(tuned).savefig(picture, dpi=120)
+    _show(tuned, output, as_json)
 
 
-def _draw(found: FBTWSVMCV, path: Path) -> None:
-    from ..evaluate.plot import figure_of_search
-
-    figure_of_search(found).savefig(path, dpi=120)
-
-
-def _show(found: FBTWSVMCV, output: Path | None, as_json: bool) -> None:
-    results = found.cv_results_
-    best = np.argsort(results["rank_test_score"], kind="stable")[:_SHOWN]
+def _show(tuned: FBTWSVMCV, output: Path | None, as_json: bool) -> None:
+    results = tuned.cv_results_
+    count = len(results["params"])
     if as_json:
-        facts: dict[str, Any] = {"best": found.best_params_, "score": found.best_score_, "seconds": found.search_time_}
-        print_json(facts | {"candidates": len(results["params"]), "model": None if output is None else str(output)})
+        facts: dict[str, Any] = {"best": tuned.best_params_, "score": tuned.best_score_, "seconds": tuned.search_time_}
+        print_json(facts | {"candidates": count, "model": None if output is None else str(output)})
         return
-    names = list(found.best_params_)
-    header = [*names, "score", "+-"]
-    spread = results["std_test_score"]
-    rows = [
-        [_short(results["params"][k][name]) for name in names]
-        + [f"{results['mean_test_score'][k]:.4f}", f"{spread[k]:.4f}"]
-        for k in best
-    ]
-    tried, stopped = len(results["params"]), int(results["stopped"].sum())
-    print_table(f"{tried} candidates, {stopped} stopped early, {found.search_time_:.1f} s; the best:", header, rows)
-    said = " ".join(f"--{name.replace('_', '-')} {_short(value)}" for name, value in found.best_params_.items())
-    print(f"\nas options: {said}" if output is None else f"\nthe best, learned from all rows: {output}")
+    rows = []
+    for k in np.argsort(results["rank_test_score"], kind="stable")[:_SHOWN]:
+        scores = [f"{results[name][k]:.4f}" for name in ("mean_test_score", "std_test_score")]
+        rows.append([*map(_short, results["params"][k].values()), *scores])
+    title = f"{count} candidates, {results['stopped'].sum()} stopped early, {tuned.search_time_:.1f} s; the best:"
+    print_table(title, [*tuned.best_params_, "score", "+-"], rows)
+    options = " ".join(f"--{name.replace('_', '-')} {_short(value)}" for name, value in tuned.best_params_.items())
+    print(f"\nas options: {options}" if output is None else f"\nthe best, learned from all rows: {output}")
 
 
 def _short(value: Any) -> str:

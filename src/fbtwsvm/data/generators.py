@@ -1,8 +1,8 @@
-"""The paper's synthetic streams, made by arrays at a time: LED, SEA, random tree, random RBF, rotating hyperplane.
+"""The paper's synthetic streams: LED, SEA, random tree, random RBF and rotating hyperplane.
 
-They follow the generators of MOA that the paper used, with its labels, but not MOA's random numbers.  The first n rows
-are the same whatever number is asked for.  Every stream can change suddenly every so many rows (`drift_every`), and two
-of them also gradually (`drift_speed`).
+They follow the generators of MOA that the paper used, with the same labels but other random numbers.  The first rows
+are the same however many rows are generated.  Every stream can change suddenly, every `drift_every` rows; two of them
+can also change gradually, by `drift_speed` with each row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from .._arrays import Array
 
-_BLOCK = 65_536  # rows that share their random numbers' seed
+_BLOCK = 65_536  # rows drawn with one seed
 _SEGMENTS = np.array(
     [
         [1, 1, 1, 0, 1, 1, 1], [0, 0, 1, 0, 0, 1, 0], [1, 0, 1, 1, 1, 0, 1], [1, 0, 1, 1, 0, 1, 1],
@@ -27,25 +27,25 @@ _SEGMENTS = np.array(
 
 
 class Generator:
-    """A stream of rows that can be made from any block on.
+    """Base class of the generators.
 
     Parameters
     ----------
     seed : int, default=0
-        Same seed, same rows.
+        Seed; the same seed gives the same rows.
     noise : float, default=None
         Share of labels (for LED: of segments) that are wrong; each generator has its own default.
     drift_every : int, default=0
-        Rows after which the concept changes suddenly; 0 never.
+        Number of rows after which the concept changes suddenly; 0 means never.
     """
 
     labels: Array = np.array([-1, 1])
-    usual_noise: ClassVar[float] = 0.0
+    default_noise: ClassVar[float] = 0.0
 
     def __init__(self, *, seed: int = 0, noise: float | None = None, drift_every: int = 0) -> None:
-        self.seed = _whole("seed", seed, 0)
-        self.noise = self.usual_noise if noise is None else float(noise)
-        self.drift_every = _whole("drift_every", drift_every, 0)
+        self.seed = _integer("seed", seed, 0)
+        self.noise = self.default_noise if noise is None else float(noise)
+        self.drift_every = _integer("drift_every", drift_every, 0)
         if not 0.0 <= self.noise <= 1.0:
             raise ValueError(f"noise must lie between 0 and 1, got {noise!r}.")
 
@@ -58,16 +58,16 @@ class Generator:
         return np.concatenate(X), np.concatenate(y)
 
     def blocks(self, n: int) -> Iterator[tuple[Array, Array]]:
-        """Yield the first n rows, many at a time."""
+        """Yield the first n rows and their labels, block by block."""
         for number in range(-(-n // _BLOCK)):
             first = number * _BLOCK
             times = np.arange(first, min(first + _BLOCK, n))
             draws, flips = np.random.default_rng([self.seed, number]).spawn(2)
             X, classes = self._draw(draws, times)
-            yield X, self.labels[self._wrong(flips, classes)]
+            yield X, self.labels[self._with_noise(flips, classes)]
 
-    def _wrong(self, random: np.random.Generator, classes: Array) -> Array:
-        """Give some rows another class, each other one with the same chance."""
+    def _with_noise(self, random: np.random.Generator, classes: Array) -> Array:
+        """Give some rows a wrong class, each with the same probability."""
         chances = random.random((len(classes), 2))
         step = 1 + (chances[:, 1] * (len(self.labels) - 1)).astype(np.int64)
         return np.where(chances[:, 0] < self.noise, (classes + step) % len(self.labels), classes)
@@ -77,7 +77,7 @@ class Generator:
         raise NotImplementedError
 
     def _concepts(self, times: Array) -> Array:
-        """Return which concept holds at each row."""
+        """Return the number of the concept of each row."""
         return times // self.drift_every if self.drift_every else np.zeros_like(times)
 
     def _concept_random(self, concept: int) -> np.random.Generator:
@@ -85,17 +85,17 @@ class Generator:
 
 
 class Sea(Generator):
-    """SEA (Street and Kim 2001): three columns in [0, 10], the class is whether the sum of the first two exceeds theta.
+    """SEA (Street and Kim 2001): three columns in [0, 10]; the class is whether the first two sum to more than theta.
 
-    `function` 1 to 4 has theta 8, 9, 7, 9.5; sudden drift goes on to the next one.  10 % of the labels are wrong.
+    `function` 1 to 4 has theta 8, 9, 7, 9.5; sudden drift moves to the next one.  10 % of the labels are wrong.
     """
 
     thresholds: Array = np.array([8.0, 9.0, 7.0, 9.5])
-    usual_noise = 0.1
+    default_noise = 0.1
 
     def __init__(self, *, function: int = 1, **options: Any) -> None:
         super().__init__(**options)
-        self.function = _whole("function", function, 1, 4)
+        self.function = _integer("function", function, 1, 4)
 
     def _draw(self, random: np.random.Generator, times: Array) -> tuple[Array, Array]:
         X = 10.0 * random.random((len(times), 3))
@@ -104,15 +104,15 @@ class Sea(Generator):
 
 
 class Led(Generator):
-    """LED (Breiman et al. 1984): a digit shown by seven segments, each wrong by chance, and 17 columns of nothing.
+    """LED (Breiman et al. 1984): a digit shown by seven segments, some of them wrong, and 17 random columns.
 
-    Noise is that of the segments.  Sudden drift exchanges columns.
+    `noise` is the share of wrong segments.  Sudden drift permutes the columns.
     """
 
     labels = np.arange(10)
-    usual_noise = 0.1
+    default_noise = 0.1
 
-    def _wrong(self, random: np.random.Generator, classes: Array) -> Array:
+    def _with_noise(self, random: np.random.Generator, classes: Array) -> Array:
         return classes
 
     def _draw(self, random: np.random.Generator, times: Array) -> tuple[Array, Array]:
@@ -128,22 +128,23 @@ class Led(Generator):
 
 
 class Hyper(Generator):
-    """Rotating hyperplane (Hulten et al. 2001): rows in [0, 1]^features, the class is the side of a plane.
+    """Rotating hyperplane (Hulten et al. 2001): rows in [0, 1]^features; the class is the side of a plane.
 
-    Sudden drift takes another plane.  With `drift_speed` the first `drifting` weights (all by default) change by so
-    much with each row, turning around with a chance of 10 %.  5 % of the labels are wrong.
+    Sudden drift draws another plane.  With gradual drift the first `drifting` weights (all by default) change by
+    `drift_speed` with each row, and reverse direction with probability 10 %.  5 % of the labels are wrong.
     """
 
-    usual_noise = 0.05
+    default_noise = 0.05
     _turns = 0.1
 
     def __init__(
         self, *, features: int = 10, drift_speed: float = 0.0, drifting: int | None = None, **options: Any
     ) -> None:
         super().__init__(**options)
-        self.features, self.drift_speed = _whole("features", features, 1), float(drift_speed)
-        self.drifting = self.features if drifting is None else _whole("drifting", drifting, 0, self.features)
-        self._moved = np.zeros((1, self.features))  # by how much weights have changed before each block
+        self.features = _integer("features", features, 1)
+        self.drift_speed = float(drift_speed)
+        self.drifting = self.features if drifting is None else _integer("drifting", drifting, 0, self.features)
+        self._moved = np.zeros((1, self.features))  # change of the weights before each block
         self._signs = np.ones((1, self.features))
 
     def _draw(self, random: np.random.Generator, times: Array) -> tuple[Array, Array]:
@@ -162,7 +163,7 @@ class Hyper(Generator):
         return self._concept_random(concept).random(self.features)
 
     def _path(self, random: np.random.Generator, times: Array) -> Array:
-        """Return how far each weight has gone at each row; blocks are made in order, so the last one is known."""
+        """Return the change of each weight before each row; blocks come in order, so the state before is there."""
         number = int(times[0]) // _BLOCK
         self._moved, self._signs = self._moved[: number + 1], self._signs[: number + 1]
         turned = np.where(random.random((len(times), self.features)) < self._turns, -1.0, 1.0)
@@ -178,8 +179,8 @@ class Hyper(Generator):
 class Rbf(Generator):
     """Random RBF: clouds around `centroids` random centres in [0, 1]^features, each of a random class.
 
-    The deviation of a cloud is drawn between 0 and `spread`.  Sudden drift takes other centres.  With `drift_speed`
-    each centre moves by so much with each row, and turns back at the walls.
+    The standard deviation of a cloud is drawn between 0 and `spread`.  Sudden drift draws other centres.  With gradual
+    drift each centre moves by `drift_speed` with each row, and turns back at the borders.
     """
 
     def __init__(
@@ -193,15 +194,19 @@ class Rbf(Generator):
         **options: Any,
     ) -> None:
         super().__init__(**options)
+        self.features = _integer("features", features, 1)
+        self.centroids = _integer("centroids", centroids, 1)
+        self.labels = np.arange(_integer("classes", classes, 2))
         self.spread = float(spread)
-        self.features, self.centroids = _whole("features", features, 1), _whole("centroids", centroids, 1)
-        self.labels, self.drift_speed = np.arange(_whole("classes", classes, 2)), float(drift_speed)
+        self.drift_speed = float(drift_speed)
 
     def _draw(self, random: np.random.Generator, times: Array) -> tuple[Array, Array]:
         picks, ways, lengths = random.spawn(3)
-        chances, directions = picks.random(len(times)), ways.uniform(-1.0, 1.0, (len(times), self.features))
-        far = lengths.standard_normal(len(times))
-        X, classes = np.empty((len(times), self.features)), np.empty(len(times), dtype=np.int64)
+        chances = picks.random(len(times))
+        directions = ways.uniform(-1.0, 1.0, (len(times), self.features))
+        distances = lengths.standard_normal(len(times))
+        X = np.empty((len(times), self.features))
+        classes = np.empty(len(times), dtype=np.int64)
         concepts = self._concepts(times)
         for concept in np.unique(concepts):
             own = concepts == concept
@@ -210,9 +215,10 @@ class Rbf(Generator):
             middle = centres[which]
             if self.drift_speed:
                 middle = middle + velocities[which] * times[own, None]
-                middle = 1.0 - np.abs(middle % 2.0 - 1.0)  # folded between the walls
+                middle = 1.0 - np.abs(middle % 2.0 - 1.0)  # reflected at the borders
             unit = directions[own] / np.linalg.norm(directions[own], axis=1, keepdims=True)
-            X[own], classes[own] = middle + unit * (far[own] * spreads[which])[:, None], labels[which]
+            X[own] = middle + unit * (distances[own] * spreads[which])[:, None]
+            classes[own] = labels[which]
         return X, classes
 
     @lru_cache(maxsize=4)  # noqa: B019  (a generator is small, and lives as long as its stream)
@@ -220,7 +226,8 @@ class Rbf(Generator):
         random = self._concept_random(concept)
         centres = random.random((self.centroids, self.features))
         labels = random.integers(len(self.labels), size=self.centroids)
-        spreads, weights = self.spread * random.random(self.centroids), random.random(self.centroids)
+        spreads = self.spread * random.random(self.centroids)
+        weights = random.random(self.centroids)
         velocities = random.standard_normal((self.centroids, self.features))
         velocities *= self.drift_speed / np.linalg.norm(velocities, axis=1, keepdims=True)
         shares = np.cumsum(weights / weights.sum())
@@ -229,18 +236,20 @@ class Rbf(Generator):
 
 
 class Rtg(Generator):
-    """Random tree (Domingos and Hulten 2000): rows in [0, 1]^features, the class is that of a leaf of a random tree.
+    """Random tree (Domingos and Hulten 2000): rows in [0, 1]^features; the class is that of a leaf of a random tree.
 
-    `depth` levels of splits, each at a random place of a random column; from `first_leaf` on a branch ends early with
-    chance `leaf_share`.  Sudden drift grows another tree.
+    The tree has `depth` levels, with splits at random positions of random columns; from level `first_leaf` on a branch
+    ends early with probability `leaf_share`.  Sudden drift grows another tree.
     """
 
     def __init__(
         self, *, features: int = 10, depth: int = 3, first_leaf: int = 3, leaf_share: float = 0.15, **options: Any
     ) -> None:
         super().__init__(**options)
-        self.features, self.depth = _whole("features", features, 1), _whole("depth", depth, 1, 20)
-        self.first_leaf, self.leaf_share = _whole("first_leaf", first_leaf, 0), float(leaf_share)
+        self.features = _integer("features", features, 1)
+        self.depth = _integer("depth", depth, 1, 20)
+        self.first_leaf = _integer("first_leaf", first_leaf, 0)
+        self.leaf_share = float(leaf_share)
 
     def _draw(self, random: np.random.Generator, times: Array) -> tuple[Array, Array]:
         X = random.random((len(times), self.features))
@@ -258,10 +267,12 @@ class Rtg(Generator):
 
     @lru_cache(maxsize=4)  # noqa: B019  (a generator is small, and lives as long as its stream)
     def _tree(self, concept: int) -> tuple[Array, Array, Array]:
-        """Return column and place of each split and the class of each leaf, of a full tree numbered as a heap."""
+        """Return column and position of each split and the class of each leaf, of a full tree numbered as a heap."""
         random = self._concept_random(concept)
         size = 2 ** (self.depth + 1) - 1
-        columns, places, leaves = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size, dtype=np.int64)
+        columns = np.zeros(size, dtype=np.int64)
+        places = np.zeros(size)
+        leaves = np.zeros(size, dtype=np.int64)
 
         def grow(node: int, level: int, low: Array, high: Array, leaf: int | None) -> None:
             ends = level >= self.depth or (level >= self.first_leaf and random.random() < self.leaf_share)
@@ -286,21 +297,21 @@ GENERATORS: dict[str, type[Generator]] = {"led": Led, "sea": Sea, "rtg": Rtg, "r
 
 
 def make(name: str, **options: Any) -> Generator:
-    """Make a generator by name.
+    """Create a generator by its name.
 
     Parameters
     ----------
     name : {"led", "sea", "rtg", "rbf", "hyper"}
-        Which one.
+        Name of the generator.
     **options
-        `seed`, `noise`, `drift_every`, and what the generator itself takes: `function` (sea), `features` (rtg, rbf,
-        hyper), `classes`, `centroids` and `spread` (rbf), `depth`, `first_leaf` and `leaf_share` (rtg), `drift_speed`
-        (rbf, hyper), `drifting` (hyper).
+        Parameters of the generator: `seed`, `noise` and `drift_every` for all, `function` for sea, `features` for rtg,
+        rbf and hyper, `classes`, `centroids` and `spread` for rbf, `depth`, `first_leaf` and `leaf_share` for rtg,
+        `drift_speed` for rbf and hyper, `drifting` for hyper.
 
     Returns
     -------
     Generator
-        Its `rows(n)` are the first n rows, its `blocks(n)` the same piece by piece.
+        The generator.  `rows(n)` returns the first n rows and labels, `blocks(n)` yields the same block by block.
 
     Examples
     --------
@@ -312,7 +323,7 @@ def make(name: str, **options: Any) -> Generator:
     return GENERATORS[name](**options)
 
 
-def _whole(name: str, value: Any, low: int, high: int = 2**31) -> int:
+def _integer(name: str, value: Any, low: int, high: int = 2**31) -> int:
     if int(value) != value or not low <= value <= high:
-        raise ValueError(f"{name} must be a whole number from {low}" + (f" to {high}" if high < 2**31 else "") + ".")
+        raise ValueError(f"{name} must be an integer from {low}" + (f" to {high}" if high < 2**31 else "") + ".")
     return int(value)

@@ -1,7 +1,8 @@
-"""A model of tables: a classifier with the columns that it reads, and how far it has come in a source."""
+"""A model of tables: a classifier, the columns that it reads, and its position in a stream."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from .sources import DataError
 
 @dataclass
 class Run:
-    """A stream that is being learned: its source, the place to go on from, and how the model did so far."""
+    """A run over a stream: its source, the place to go on from, and how well the model did so far."""
 
     source: str
     name: str
@@ -29,18 +30,18 @@ class Run:
 
 @dataclass
 class TableModel:
-    """A classifier that reads tables, as the command line makes it.
+    """A classifier that reads tables with numbers and categories, as the command line uses it.
 
     Attributes
     ----------
     columns : Columns
-        Which columns are read, and how they become numbers.
+        The columns that are read, and how they become numbers.
     estimator : FBTWSVM
-        The classifier behind them.
+        The classifier.
     rows : int
-        Rows learned.
+        Number of rows learned.
     run : Run or None
-        The last stream, to go on from.
+        The last stream that was learned.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class TableModel:
 
     @classmethod
     def fit(cls, table: Any, choices: Choices, estimator: FBTWSVM) -> TableModel:
-        """Find the columns from all rows and learn them at once."""
+        """Choose the columns and fit the classifier on all rows of a table."""
         table = as_table(table)
         model = cls(Columns.of(table, choices), estimator)
         X, y, options = model.encode(table, 0)
@@ -71,58 +72,66 @@ class TableModel:
 
     @classmethod
     def begin(cls, table: Any, choices: Choices, estimator: FBTWSVM) -> TableModel:
-        """Find the columns from the first rows of a stream; nothing is learned yet."""
+        """Choose the columns from the first rows of a stream, without learning them."""
         return cls(Columns.of(as_table(table), choices), estimator)
 
     def encode(self, table: Any, first_row: int | None = None) -> tuple[Array, Array, dict[str, Any]]:
-        """Return rows, labels, and what else `partial_fit` and `unlearn` are told."""
-        table, first = as_table(table), self.rows if first_row is None else first_row
-        ids = self.columns.ids(table)
-        X, y = self.columns.rows(table, first), self.columns.targets(table, first)
-        return X, y, {} if ids is None else {"ids": ids}
+        """Return rows, labels and the other arguments of `partial_fit` and `unlearn`.
 
-    def learned(self, X: Array) -> None:
-        """Take note of encoded rows that have been learned."""
+        `first_row` is the number of rows before the table, for error messages; by default all rows learned.
+        """
+        table = as_table(table)
+        first = self.rows if first_row is None else first_row
+        ids = self.columns.ids(table)
+        return self.columns.rows(table, first), self.columns.targets(table, first), {} if ids is None else {"ids": ids}
+
+    def learn(self, table: Any, first_row: int | None = None, step: Callable[..., Any] | None = None) -> None:
+        """Encode a table, learn it and count its rows.
+
+        `step` is called with rows, labels and options; by default it is `partial_fit` of the classifier.
+        """
+        X, y, options = self.encode(table, first_row)
+        (step or self.estimator.partial_fit)(X, y, **options)
         self.columns.watch(X)
         self.rows += len(X)
 
     def unlearn(self, table: Any) -> Unlearned:
-        """Take rows out again."""
+        """Take rows out of the model."""
         X, y, options = self.encode(table, 0)
         report = self.estimator.unlearn(X, y, **options)
         self.rows -= len(y)
         return report
 
     def merge(self, other: TableModel) -> None:
-        """Add what another model has learned from other rows with the same columns, scale and map."""
+        """Add what another model learned from other rows with the same columns, scale and map."""
         mine, theirs = self.columns, other.columns
         if mine.choices != theirs.choices or mine.names != theirs.names or mine.labels != theirs.labels:
-            raise DataError("The models read other columns, or encode them otherwise, so they cannot be merged.")
+            raise DataError("The models read different columns, or encode them differently, so they cannot be merged.")
         if mine.columns != theirs.columns or (mine.shift != theirs.shift).any() or (mine.scale != theirs.scale).any():
             raise DataError(
-                "The models scale and fill columns by other numbers, from their own first rows. Train the second with "
-                "--like FIRST.fbt, which takes columns, scale and map from the first."
+                "The models scale columns or fill missing values differently, each by its own first rows. Train the "
+                "second with --like FIRST.fbt, which takes columns, scale and map from the first."
             )
         if not model_of(self.estimator).mapping.same_as(model_of(other.estimator).mapping):
             raise DataError(
-                "The models map their rows otherwise. Train the second with --like FIRST.fbt; where landmarks have "
-                "moved on since, that is not enough: use --feature-map fourier."
+                "The models have different feature maps. Train the second with --like FIRST.fbt; if the first has "
+                "chosen new landmarks since, that is not enough: use --feature-map fourier."
             )
         self.estimator.merge(other.estimator)
         self.rows += other.rows
         self.run = None
 
     def predict(self, table: Any, first_row: int = 0) -> Array:
-        """Return labels of rows; the target column need not be there."""
+        """Predict the labels of rows; the target column may be missing."""
         return self.estimator.predict(self.columns.rows(as_table(table), first_row))
 
     def predict_proba(self, table: Any, first_row: int = 0) -> Array:
-        """Return class probabilities of rows."""
+        """Predict the class probabilities of rows."""
         return self.estimator.predict_proba(self.columns.rows(as_table(table), first_row))
 
 
 def as_table(rows: Any) -> pa.Table:
-    """Return rows as an Arrow table: one already, a data frame, or a dictionary of columns."""
+    """Return an Arrow table, a data frame or a dictionary of columns as an Arrow table."""
     if isinstance(rows, pa.Table):
         return rows
     return pa.table(rows) if isinstance(rows, dict) else pa.Table.from_pandas(rows, preserve_index=False)

@@ -1,4 +1,4 @@
-"""Test, then learn: how well a model does on a stream; pictures of it are in :mod:`fbtwsvm.evaluate.plot`."""
+"""Evaluation of models on streams, by testing each chunk before it is learned; plots are in `evaluate.plot`."""
 
 from .prequential import Prequential, Snapshot, chunked, prequential
 from .score import Score

@@ -1,11 +1,11 @@
-"""Test, then learn: the prequential evaluation of a model on a stream, as an iterator, a table and a plot."""
+"""Prequential evaluation: test a model on each chunk of a stream, then let it learn the chunk."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import InitVar, asdict, dataclass, field
 from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
@@ -18,22 +18,13 @@ from ..online.drift import HoeffdingDrift
 from .score import Score
 
 _MOST_MARKS = 1000
-_COLUMNS = (
-    ("rows", "{:,}"),
-    ("accuracy", "{:.4f}"),
-    ("kappa", "{:.4f}"),
-    ("kappa_temporal", "{:.4f}"),
-    ("balanced_accuracy", "{:.4f}"),
-    ("window_accuracy", "{:.4f}"),
-    ("rows_per_second", "{:,.0f}"),
-    ("kept", "{:,}"),
-    ("bytes", "{:,}"),
-    ("drifts", "{}"),
-)
+_MEASURES = ("accuracy", "kappa", "kappa_temporal", "balanced_accuracy", "window_accuracy")
+_FORMATS = {"rows": "{:,}", **dict.fromkeys(_MEASURES, "{:.4f}")}  # of the columns of the table
+_FORMATS |= {"rows_per_second": "{:,.0f}", "kept": "{:,}", "bytes": "{:,}", "drifts": "{}"}
 
 
 def chunked(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
-    """Cut rows into chunks of at most `size`.
+    """Split rows and labels into chunks.
 
     Parameters
     ----------
@@ -42,12 +33,12 @@ def chunked(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
     y : array of shape (n_samples,)
         Labels.
     size : int
-        Rows in a chunk.
+        Number of rows in a chunk; the last chunk may be smaller.
 
     Yields
     ------
     (X, y)
-        The next rows and labels.
+        Rows and labels of the next chunk.
 
     Examples
     --------
@@ -62,11 +53,12 @@ def chunked(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """How a model does after so many rows; `window_...` over the last rows only.
+    """Results of a model after a number of rows; `window_...` are those of the last rows only.
 
-    `kappa` compares with guessing by class frequencies, `kappa_temporal` with repeating the label of the row before,
-    of which `window_repeated` is the accuracy.  `kept` and `forgotten` count rows, `window_classes` those of each class
-    in the order in which they first came, `seconds` is spent on testing and learning.
+    `kappa` compares with guessing by class frequencies.  `kappa_temporal` compares with repeating the label of the row
+    before, and `window_repeated` is the accuracy of doing so.  `kept` and `forgotten` count rows.  `window_classes`
+    counts the rows of each class, in the order in which classes first came.  `seconds` is the time of testing and
+    learning.
     """
 
     rows: int
@@ -88,57 +80,56 @@ class Snapshot:
     window_classes: tuple[int, ...] = ()
 
 
+@dataclass(eq=False, repr=False)
 class Prequential:
-    """A test-then-train run: iterate over its snapshots, or let it `run`; then look at `table()` and `plot()`."""
+    """A run of test-then-train: iterate over it for snapshots, or call `run()`; then see `table()` and `plot()`."""
 
-    def __init__(
-        self,
-        model: Any,
-        chunks: Iterable[tuple[Any, Any]],
-        window: int,
-        every: int,
-        classes: Any,
-        progress: bool | None,
-        most: int | None = None,
-    ) -> None:
-        self.model, self.chunks, self.every, self.classes = model, chunks, every, classes
-        self.progress, self.most = progress, most
+    model: Any
+    chunks: Iterable[tuple[Any, Any]]
+    window: InitVar[int]
+    every: int
+    classes: Any
+    progress: bool | None
+    most: int | None = None  # snapshots that are kept
+    snapshots: list[Snapshot] = field(default_factory=list)
+    rows: int = 0
+    seconds: float = 0.0
+    monitor: HoeffdingDrift = field(default_factory=HoeffdingDrift)
+    marks: list[int] = field(default_factory=list)  # rows at which the error rate rose
+
+    def __post_init__(self, window: int) -> None:
         self.score = Score(window)
-        self.snapshots: list[Snapshot] = []
-        self.rows, self.seconds = 0, 0.0
-        self.monitor = HoeffdingDrift()
-        self.marks: list[int] = []  # rows at which the error rate rose
 
     def __iter__(self) -> Iterator[Snapshot]:
         total = len(self.chunks) if isinstance(self.chunks, Sized) else None
-        with _progress(self.progress, total) as tell:
+        with _progress(self.progress, total) as report:
             for X, y in self.chunks:
-                seen = self.step(X, y)
-                tell(self.rows, self.score)
-                if seen is not None:
-                    yield seen
-        seen = self.finish()
-        if seen is not None:
-            yield seen
+                snapshot = self.step(X, y)
+                report(self.rows, self.score)
+                if snapshot is not None:
+                    yield snapshot
+        snapshot = self.finish()
+        if snapshot is not None:
+            yield snapshot
 
     def run(self) -> Prequential:
-        """Go through all chunks; returns itself."""
+        """Test and learn all chunks, and return the run itself."""
         for _ in self:
             pass
         return self
 
     def step(self, X: Any, y: Any, **options: Any) -> Snapshot | None:
-        """Test and learn one chunk; returns a snapshot if one is due.  Options go to `partial_fit`."""
+        """Test and learn one chunk, and return a snapshot if one is due.  Options are passed to `partial_fit`."""
         self._test_then_learn(X, y, options)
         due = self.rows // self.every > (self.rows - len(y)) // self.every
-        return self._look() if due else None
+        return self._snapshot() if due else None
 
     def finish(self) -> Snapshot | None:
-        """Return a last snapshot if rows have come since the one before."""
-        return self._look() if not self.snapshots or self.snapshots[-1].rows < self.rows else None
+        """Return a last snapshot if rows have come since the last one."""
+        return self._snapshot() if not self.snapshots or self.snapshots[-1].rows < self.rows else None
 
     def _test_then_learn(self, X: Any, y: Any, options: dict[str, Any]) -> None:
-        """Ask the model, then let it learn; rows before it knows anything are not tested."""
+        """Predict a chunk, then learn it; the rows before the model has learned anything are not tested."""
         start = perf_counter()
         answers = self.model.predict(X) if self.rows or hasattr(self.model, "classes_") else None
         if self.classes is not None and not self.rows:
@@ -153,43 +144,65 @@ class Prequential:
             self.marks = (self.marks + [self.rows + int(row) for row in alarms])[-_MOST_MARKS:]
         self.rows += len(y)
 
-    def _look(self) -> Snapshot:
-        seen = (
-            self.model.inspect()
-            if hasattr(self.model, "inspect")
-            else Inspection("", 0, 0, bytes=array_bytes(self.model))
-        )
+    def _snapshot(self) -> Snapshot:
+        """Record a snapshot, and return it."""
+        if hasattr(self.model, "inspect"):
+            inspection = self.model.inspect()
+        else:
+            inspection = Inspection("", 0, 0, bytes=array_bytes(self.model))
         snapshot = Snapshot(
             self.rows,
             *self.score.all(),
             *self.score.window(),
-            rows_per_second=self.rows / max(self.seconds, 1e-9),
-            kept=seen.kept if seen.stage == "stream" else 0,
-            bytes=seen.bytes,
-            drifts=seen.drifts,
+            rows_per_second=self._speed(),
+            kept=inspection.kept if inspection.stage == "stream" else 0,
+            bytes=inspection.bytes,
+            drifts=inspection.drifts,
             window_repeated=self.score.window_repeated(),
-            forgotten=seen.forgotten,
+            forgotten=inspection.forgotten,
             seconds=self.seconds,
             window_classes=self.score.window_classes(),
         )
         self.snapshots.append(snapshot)
         if self.most is not None and len(self.snapshots) > self.most:  # half as many, twice as far apart
-            self.snapshots, self.every = self.snapshots[1::2], 2 * self.every
+            self.snapshots = self.snapshots[1::2]
+            self.every *= 2
         return snapshot
+
+    def _speed(self) -> float:
+        return self.rows / max(self.seconds, 1e-9)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the results over all rows; those of the model's memory are as of the last snapshot."""
+        accuracy, kappa, temporal, balanced = self.score.all()
+        last = self.snapshots[-1] if self.snapshots else None
+        return {
+            "tested": self.score.tested,
+            "accuracy": accuracy,
+            "balanced_accuracy": balanced,
+            "kappa": kappa,
+            "kappa_temporal": temporal,
+            "label_before": self.score.repeated(),
+            "drift_marks": self.marks,
+            "rows_per_second": self._speed(),
+            "kept": last.kept if last else 0,
+            "forgotten": last.forgotten if last else 0,
+            "bytes": last.bytes if last else 0,
+        }
 
     def table(self) -> str:
         """Return the snapshots as a table in plain text."""
-        cells = [[name for name, _ in _COLUMNS]]
-        cells += [[form.format(getattr(snapshot, name)) for name, form in _COLUMNS] for snapshot in self.snapshots]
-        widths = [max(len(row[j]) for row in cells) for j in range(len(_COLUMNS))]
+        cells = [list(_FORMATS)]
+        cells += [[form.format(getattr(shot, name)) for name, form in _FORMATS.items()] for shot in self.snapshots]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return the snapshots as dictionaries, for a data frame."""
+        """Return the snapshots as dictionaries, for instance for a data frame."""
         return [asdict(snapshot) for snapshot in self.snapshots]
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw accuracy against rows, over all and over the window, with drift events; returns the axes."""
+        """Plot the accuracy against rows, over all rows and over the window, and return the axes."""
         from .plot import prequential_curve  # matplotlib is an extra
 
         return prequential_curve(self.snapshots, self.marks, ax)
@@ -204,28 +217,28 @@ def prequential(
     classes: Any = None,
     progress: bool | None = None,
 ) -> Prequential:
-    """Evaluate a model on a stream: each chunk is first predicted, then learned.
+    """Evaluate a model on a stream: predict each chunk, then learn it.
 
     Parameters
     ----------
     model : estimator with `predict` and `partial_fit`
-        It is changed by learning.
+        The model, which learns the stream.
     chunks : iterable of (X, y)
         The stream, for instance :func:`chunked`.
     window : int, default=1000
-        Tested rows in the sliding window.
+        Number of tested rows in the sliding window.
     every : int, default=1000
-        Rows between two snapshots.
+        Number of rows between two snapshots.
     classes : array-like, default=None
-        Passed to the first `partial_fit`, for models that need it.
+        Classes to pass to the first `partial_fit`, for models that need them.
     progress : bool or None, default=None
-        Show a progress bar with rows and accuracy, which needs rich (extra ``stream``); None shows one on a terminal
-        where rich is installed.
+        Whether to show a progress bar, which needs rich (extra ``stream``).  None shows one on a terminal if rich is
+        installed.
 
     Returns
     -------
     Prequential
-        Iterate over it for snapshots, or call `run()`; then `table()`, `plot()`, `to_dicts()`.
+        The run.  Iterate over it for snapshots, or call `run()`; then see `table()`, `plot()` and `to_dicts()`.
 
     Examples
     --------
@@ -246,11 +259,11 @@ def prequential(
 
 
 def _progress(wanted: bool | None, total: int | None) -> Any:
-    """Return a context whose value is told (rows, score) after each chunk."""
+    """Return a context whose value is to be called with (rows, score) after each chunk."""
     if wanted is False or (wanted is None and not (sys.stderr.isatty() and find_spec("rich"))):
         return nullcontext(lambda rows, score: None)
     try:
-        from .._progress import bar
+        from .._progress import stream_bar
     except ImportError as error:
         raise ImportError("A progress bar needs rich: pip install 'fbtwsvm[stream]', or progress=False.") from error
-    return bar(total)
+    return stream_bar(total)

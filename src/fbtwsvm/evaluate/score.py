@@ -1,4 +1,4 @@
-"""Counts of right and wrong answers, over all rows and over a sliding window."""
+"""Counts of correct and wrong answers, over all rows and over a sliding window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Score:
     """Counts of true and predicted labels, over all rows and over a sliding window."""
 
     def __init__(self, window: int) -> None:
-        self.known: dict[Any, int] = {}
+        self.class_index: dict[Any, int] = {}
         self.counts = np.zeros((0, 0), dtype=np.int64)
         self.same = 0  # rows with the label of the row before
         self.tested = 0
@@ -23,36 +23,46 @@ class Score:
     def add(self, truth: Any, answers: Any) -> None:
         """Count tested rows."""
         true = self._index(np.asarray(truth).tolist())
-        given = self._index(np.asarray(answers).tolist())
-        np.add.at(self.counts, (true, given), 1)
+        predicted = self._index(np.asarray(answers).tolist())
+        np.add.at(self.counts, (true, predicted), 1)
         before = np.concatenate([[-1 if self.last is None else self.last], true[:-1]])
         same = true == before
         self.same += int(same.sum())
         places = (self.tested + np.arange(len(true)))[-len(self.recent) :] % len(self.recent)
-        self.recent[places] = np.column_stack([true, given, same])[-len(self.recent) :]
+        self.recent[places] = np.column_stack([true, predicted, same])[-len(self.recent) :]
         self.tested += len(true)
         if len(true):
             self.last = int(true[-1])
 
     def skip(self, truth: Any) -> None:
-        """Take note of rows that could not be tested."""
+        """Note the labels of rows that could not be tested."""
         indices = self._index(np.asarray(truth).tolist())
         self.last = int(indices[-1]) if len(indices) else self.last
 
     def _index(self, labels: list[Any]) -> Array:
         for label in labels:
-            self.known.setdefault(label, len(self.known))
-        grown = len(self.known) - len(self.counts)
+            self.class_index.setdefault(label, len(self.class_index))
+        grown = len(self.class_index) - len(self.counts)
         if grown:
             self.counts = np.pad(self.counts, ((0, grown), (0, grown)))
-        return np.array([self.known[label] for label in labels], dtype=np.int64)
+        return np.array([self.class_index[label] for label in labels], dtype=np.int64)
 
     def all(self) -> tuple[float, float, float, float]:
-        """Accuracy, kappa, temporal kappa and balanced accuracy of all tested rows."""
+        """Return accuracy, kappa, temporal kappa and balanced accuracy of all tested rows."""
         return _measures(self.counts, self.same, self.tested)
 
+    def confusion(self) -> tuple[list[Any], Array]:
+        """Return the labels, sorted, and the counts [true, predicted] in that order."""
+        labels = sorted(self.class_index)
+        places = [self.class_index[label] for label in labels]
+        return labels, self.counts[np.ix_(places, places)]
+
+    def repeated(self) -> float:
+        """Return the share of tested rows that have the label of the row before."""
+        return self.same / self.tested if self.tested else float("nan")
+
     def window(self) -> tuple[float, float, float, float]:
-        """Return the same over the window."""
+        """Return accuracy, kappa, temporal kappa and balanced accuracy of the window."""
         recent = self.recent[self.recent[:, 0] >= 0]
         counts = np.zeros_like(self.counts)
         np.add.at(counts, (recent[:, 0], recent[:, 1]), 1)
@@ -66,19 +76,19 @@ class Score:
     def window_classes(self) -> tuple[int, ...]:
         """Return how many rows of each class are in the window."""
         true = self.recent[self.recent[:, 0] >= 0, 0]
-        return tuple(np.bincount(true, minlength=len(self.known)).tolist())
+        return tuple(np.bincount(true, minlength=len(self.class_index)).tolist())
 
 
 def _measures(counts: Array, same: int, tested: int) -> tuple[float, float, float, float]:
-    """Accuracy, Cohen's kappa, temporal kappa, balanced accuracy from a confusion matrix."""
+    """Return accuracy, Cohen's kappa, temporal kappa and balanced accuracy of a confusion matrix."""
     if not tested:
         return (float("nan"),) * 4
-    right = np.trace(counts) / tested
+    accuracy = np.trace(counts) / tested
     rows = counts.sum(axis=1)
     by_chance = float(rows @ counts.sum(axis=0)) / tested**2
     by_repeating = same / tested
     present = rows > 0
     balanced = float((np.diag(counts)[present] / rows[present]).mean())
-    kappa = (right - by_chance) / (1.0 - by_chance) if by_chance < 1.0 else 0.0
-    temporal = (right - by_repeating) / (1.0 - by_repeating) if by_repeating < 1.0 else 0.0
-    return float(right), float(kappa), float(temporal), balanced
+    kappa = (accuracy - by_chance) / (1.0 - by_chance) if by_chance < 1.0 else 0.0
+    temporal = (accuracy - by_repeating) / (1.0 - by_repeating) if by_repeating < 1.0 else 0.0
+    return float(accuracy), float(kappa), float(temporal), balanced

@@ -1,11 +1,11 @@
-"""Models for other runtimes: the map, the planes and the decision as a graph of plain ONNX operators (needs onnx).
+"""Export to ONNX: the map, the planes and the decision as a graph of standard operators (needs onnx).
 
-The graph works in the model's own precision.  Of the pairs a < b it computes both plane values and the margin
+The graph works in the precision of the model.  For each pair a < b it computes both plane values and the margin
 
     m_ab = slope (log max(|h.u_ab|, floor) - log max(|h.u_ba|, floor) - offset)
 
-and from the margins the winner of the DAG or the vote, and the scores of `decision_function`.  Where it is cheaper, the
-linear end of the feature map is multiplied into the planes.
+and from the margins the winner of the DAG or the vote, and the scores of `decision_function`.  The last, linear step of
+the feature map is multiplied into the planes where this is cheaper.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from ..features.nystroem import NystroemFeatures
 from ..model._pair_loops import FLOOR, LEAST_CHANCE
 from ..online.committee import CommitteeRule
 
-_OPSET, _IR = 17, 8  # old enough for every runtime of the last years
+_OPSET, _IR = 17, 8  # versions that all recent runtimes can read
 
 
 def export_onnx(model: FBTWSVM | TableModel, path: str | os.PathLike[str]) -> None:
-    """Write a model as an ONNX file with the input ``X`` and the outputs ``label`` and ``scores``.
+    """Export a model to an ONNX file with the input ``X`` and the outputs ``label`` and ``scores``.
 
     Parameters
     ----------
     model : FBTWSVM or TableModel
-        A fitted model with the kernel rbf, laplacian or linear, or with Fourier features.  Of a model of tables the
-        scaling becomes part of the graph; ``X`` has its encoded columns as float64, their names are in the metadata.
+        A fitted model with the kernel rbf, laplacian or linear, or with Fourier features.  The graph of a TableModel
+        includes the scaling: ``X`` is then float64 with the encoded columns, whose names are in the metadata.
     path : path-like
-        Where to write it.
+        Path of the file.
 
     Raises
     ------
     ValueError
-        If the map has no counterpart in plain operators.
+        If standard operators cannot compute the map.
     """
     try:
         import onnx
@@ -58,33 +58,33 @@ def export_onnx(model: FBTWSVM | TableModel, path: str | os.PathLike[str]) -> No
 
 
 class _Graph:
-    """Nodes and constants, put together one by one."""
+    """The nodes and constants of a graph."""
 
     def __init__(self, dtype: np.dtype) -> None:
         self.dtype = dtype
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def constant(self, value: Any, dtype: Any = None) -> str:
-        """Add a constant; returns its name."""
+    def constant(self, value: Any, dtype: Any) -> str:
+        """Add a constant, and return its name."""
         from onnx import numpy_helper
 
         name = f"c{len(self.constants)}"
-        array = np.asarray(value, dtype=self.dtype if dtype is None else dtype)
-        self.constants.append(numpy_helper.from_array(array, name))
+        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype=dtype), name))
         return name
 
-    def add(self, operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
-        """Add a node; returns the name of its result."""
+    def integers(self, value: Any) -> str:
+        """Add a constant of integers, and return its name."""
+        return self.constant(value, np.int64)
+
+    def add(self, operator: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
+        """Add a node, and return the name of its result; inputs are names, or numbers that become constants."""
         from onnx import helper
 
+        names = [value if isinstance(value, str) else self.constant(value, self.dtype) for value in inputs]
         name = output or f"n{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, list(inputs), [name], **attributes))
+        self.nodes.append(helper.make_node(operator, names, [name], **attributes))
         return name
-
-    def whole(self, value: Any) -> str:
-        """Add a constant of whole numbers."""
-        return self.constant(value, np.int64)
 
 
 def _model(model: FBTWSVM | TableModel) -> Any:
@@ -94,27 +94,24 @@ def _model(model: FBTWSVM | TableModel) -> Any:
     dtype = model_of(estimator).mapping.dtype
     graph, real = _Graph(dtype), TensorProto.DOUBLE if dtype == np.float64 else TensorProto.FLOAT
     rows, given = "X", real
-    if isinstance(model, TableModel):  # scaled in double, as the model does: raw columns may be large
+    if isinstance(model, TableModel):  # scaled in float64, as the model does: raw columns may be large
         shifted = graph.add("Sub", rows, graph.constant(model.columns.shift, np.float64))
         scaled = graph.add("Div", shifted, graph.constant(model.columns.scale, np.float64))
         rows, given = graph.add("Cast", scaled, to=real), TensorProto.DOUBLE
     winners, scores = _decide(graph, estimator, _Planes(graph, estimator, rows))
     _label(graph, estimator.classes_, winners)
     graph.add("Identity", scores, output="scores")
-    n_classes = len(estimator.classes_)
     kinds = {"U": TensorProto.STRING, "O": TensorProto.STRING, "f": TensorProto.DOUBLE, "b": TensorProto.BOOL}
     label_kind = kinds.get(estimator.classes_.dtype.kind, TensorProto.INT64)
+    n_classes = len(estimator.classes_)
+    tensor = helper.make_tensor_value_info
+    inputs = [tensor("X", given, ["rows", estimator.n_features_in_])]
+    outputs = [
+        tensor("label", label_kind, ["rows"]),
+        tensor("scores", real, ["rows"] if n_classes == 2 else ["rows", n_classes]),
+    ]
     proto = helper.make_model(
-        helper.make_graph(
-            graph.nodes,
-            "fbtwsvm",
-            [helper.make_tensor_value_info("X", given, ["rows", estimator.n_features_in_])],
-            [
-                helper.make_tensor_value_info("label", label_kind, ["rows"]),
-                helper.make_tensor_value_info("scores", real, ["rows"] if n_classes == 2 else ["rows", n_classes]),
-            ],
-            graph.constants,
-        ),
+        helper.make_graph(graph.nodes, "fbtwsvm", inputs, outputs, graph.constants),
         opset_imports=[helper.make_opsetid("", _OPSET)],
         ir_version=_IR,
         producer_name="fbtwsvm",
@@ -124,7 +121,7 @@ def _model(model: FBTWSVM | TableModel) -> Any:
 
 
 def _metadata(model: FBTWSVM | TableModel, estimator: FBTWSVM) -> dict[str, str]:
-    """Describe in JSON what a caller must know: the columns of X, the classes of scores, the encoding."""
+    """Return what a caller needs, in JSON: the columns of X, the classes of the scores, the encoding."""
     facts: dict[str, Any] = {"classes": estimator.classes_.tolist()}
     if isinstance(model, TableModel):
         columns = model.columns
@@ -144,7 +141,7 @@ class _Planes:
     def __init__(self, graph: _Graph, estimator: FBTWSVM, rows: str) -> None:
         self.graph, self.mapping = graph, model_of(estimator).mapping
         transformer = self.mapping.transformer
-        self.after: Array | None = None  # a matrix that still has to be multiplied with
+        self.after: Array | None = None  # matrix by which the features are still to be multiplied
         if transformer is None:
             self.features = rows
         elif isinstance(transformer, FourierFeatures):
@@ -158,7 +155,7 @@ class _Planes:
             raise ValueError(f"The map {type(transformer).__name__} has no export to ONNX.")
 
     def values(self, planes: Array) -> str:
-        """Add the values of planes (n, D), the last weight being the bias."""
+        """Add the values of planes of shape (n, D), whose last weight is the bias."""
         graph = self.graph
         weights, bias = planes[:, :-1].astype(np.float64).T * self.mapping.scale, planes[:, -1]
         features = self.features
@@ -166,53 +163,53 @@ class _Planes:
             if weights.shape[1] <= weights.shape[0]:  # fewer planes than features
                 weights = self.after @ weights
             else:
-                features = graph.add("MatMul", features, graph.constant(self.after))
-        product = graph.add("MatMul", features, graph.constant(weights))
-        return graph.add("Add", product, graph.constant(bias))
+                features = graph.add("MatMul", features, self.after)
+        product = graph.add("MatMul", features, weights)
+        return graph.add("Add", product, bias)
 
     def _fourier(self, transformer: FourierFeatures, rows: str) -> str:
         graph = self.graph
         if transformer.kernel == "skewed_intersection":
-            rows = graph.add("Log", graph.add("Add", rows, graph.constant(1.0)))
-        waves = graph.add("MatMul", rows, graph.constant(transformer.frequencies_))
-        cosines = graph.add("Cos", graph.add("Add", waves, graph.constant(transformer.phases_)))
-        return graph.add("Mul", cosines, graph.constant(np.sqrt(2.0 / transformer.n_components)))
+            rows = graph.add("Log", graph.add("Add", rows, 1.0))
+        waves = graph.add("MatMul", rows, transformer.frequencies_)
+        cosines = graph.add("Cos", graph.add("Add", waves, transformer.phases_))
+        return graph.add("Mul", cosines, np.sqrt(2.0 / transformer.n_components))
 
     def _similarities(self, transformer: Any, anchors: Any, rows: str) -> str:
         """Add k(x, anchors)."""
         graph = self.graph
         dense = anchors.toarray() if hasattr(anchors, "toarray") else anchors
         if transformer.kernel == "linear":
-            return graph.add("MatMul", rows, graph.constant(dense.T))
+            return graph.add("MatMul", rows, dense.T)
         if transformer.kernel == "rbf":
             # -gamma ||x - l||^2 = 2 gamma x.l - gamma ||x||^2 - gamma ||l||^2, never above zero
             gamma, precise = transformer.gamma_, dense.astype(np.float64)
-            cross = graph.add("MatMul", rows, graph.constant(2.0 * gamma * precise.T))
+            cross = graph.add("MatMul", rows, 2.0 * gamma * precise.T)
             squares = graph.add("ReduceSumSquare", rows, axes=[1], keepdims=1)
-            own = graph.add("Mul", squares, graph.constant(gamma))
-            far = graph.add("Sub", cross, graph.add("Add", own, graph.constant(gamma * np.square(precise).sum(axis=1))))
-            return graph.add("Exp", graph.add("Min", far, graph.constant(0.0)))
+            own = graph.add("Mul", squares, gamma)
+            far = graph.add("Sub", cross, graph.add("Add", own, gamma * np.square(precise).sum(axis=1)))
+            return graph.add("Exp", graph.add("Min", far, 0.0))
         if transformer.kernel == "laplacian":
-            apart = graph.add("Sub", graph.add("Unsqueeze", rows, graph.whole([1])), graph.constant(dense[None]))
-            far = graph.add("ReduceSum", graph.add("Abs", apart), graph.whole([2]), keepdims=0)
-            return graph.add("Exp", graph.add("Mul", far, graph.constant(-transformer.gamma_)))
+            apart = graph.add("Sub", graph.add("Unsqueeze", rows, graph.integers([1])), dense[None])
+            far = graph.add("ReduceSum", graph.add("Abs", apart), graph.integers([2]), keepdims=0)
+            return graph.add("Exp", graph.add("Mul", far, -transformer.gamma_))
         raise ValueError(f"kernel={transformer.kernel!r} has no export to ONNX; rbf, laplacian and linear have.")
 
 
 def _decide(graph: _Graph, estimator: FBTWSVM, planes: _Planes) -> tuple[str, str]:
-    """Add the decision; returns the names of winners (class indices) and scores."""
+    """Add the decision, and return the names of the winners (class indices) and of the scores."""
     rule, n_classes = model_of(estimator).rule, len(estimator.classes_)
     if n_classes == 1:
         none = planes.values(estimator.planes_[0])
-        zero = graph.add("Mul", none, graph.constant(0.0))
+        zero = graph.add("Mul", none, 0.0)
         return graph.add("ArgMax", zero, axis=1, keepdims=0), zero
     if isinstance(rule, CommitteeRule):
         return _committee(graph, rule, planes, n_classes)
     decision = rule.decision
     margins = _margins(graph, planes, rule.planes, decision.offsets, decision.slopes)
     if n_classes == 2:
-        margin = graph.add("Squeeze", margins, graph.whole([1]))
-        second = graph.add("Greater", margin, graph.constant(0.0))
+        margin = graph.add("Squeeze", margins, graph.integers([1]))
+        second = graph.add("Greater", margin, 0.0)
         return graph.add("Cast", second, to=7), margin
     votes = _votes(graph, margins, n_classes)
     if decision.multiclass == "vote":
@@ -226,47 +223,47 @@ def _margins(graph: _Graph, planes: _Planes, weights: Array, offsets: Array, slo
     first, second = np.triu_indices(len(weights), 1)
     logs = []
     for these in (weights[first, second], weights[second, first]):
-        floored = graph.add("Max", graph.add("Abs", planes.values(these)), graph.constant(FLOOR))
+        floored = graph.add("Max", graph.add("Abs", planes.values(these)), FLOOR)
         logs.append(graph.add("Log", floored))
-    apart = graph.add("Sub", graph.add("Sub", *logs), graph.constant(offsets[first, second]))
-    return graph.add("Mul", apart, graph.constant(slopes[first, second]))
+    apart = graph.add("Sub", graph.add("Sub", *logs), offsets[first, second])
+    return graph.add("Mul", apart, slopes[first, second])
 
 
 def _incidence(n_classes: int) -> tuple[Array, Array]:
-    """Matrices (pairs, classes) that pick the first and the second class of each pair."""
+    """Return matrices (pairs, classes) that select the first and the second class of each pair."""
     first, second = np.triu_indices(n_classes, 1)
     return np.eye(n_classes)[first], np.eye(n_classes)[second]
 
 
 def _votes(graph: _Graph, margins: str, n_classes: int) -> str:
-    """Add pairs won and, as less than a third of a vote, by how much."""
+    """Add the number of pairs that each class wins, and as less than a third of a vote by how much."""
     first, second = _incidence(n_classes)
-    seconds = graph.add("Greater", margins, graph.constant(0.0))
+    seconds = graph.add("Greater", margins, 0.0)
     won = graph.add("Cast", seconds, to=11 if graph.dtype == np.float64 else 1)
-    # the second class has won the pair, or else the first: first + won (second - first)
-    moved = graph.add("MatMul", won, graph.constant(second - first))
-    votes = graph.add("Add", moved, graph.constant(first.sum(axis=0)))
-    total = graph.add("MatMul", margins, graph.constant(second - first))
-    size = graph.add("Mul", graph.add("Add", graph.add("Abs", total), graph.constant(1.0)), graph.constant(3.0))
+    # a pair is won by the second class, or else by the first: first + won (second - first)
+    moved = graph.add("MatMul", won, second - first)
+    votes = graph.add("Add", moved, first.sum(axis=0))
+    total = graph.add("MatMul", margins, second - first)
+    size = graph.add("Mul", graph.add("Add", graph.add("Abs", total), 1.0), 3.0)
     return graph.add("Add", votes, graph.add("Div", total, size))
 
 
 def _walk(graph: _Graph, margins: str, n_classes: int) -> str:
-    """Add the DAG: each class challenges the winner so far."""
+    """Add the DAG, in which each class challenges the winner so far."""
     place = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
-    king = graph.add("Mul", graph.add("ArgMax", margins, axis=1, keepdims=1), graph.whole(0))
+    king = graph.add("Mul", graph.add("ArgMax", margins, axis=1, keepdims=1), graph.integers(0))
     for challenger in range(1, n_classes):
-        pairs = graph.whole([place[holder, challenger] for holder in range(challenger)])
+        pairs = graph.integers([place[holder, challenger] for holder in range(challenger)])
         margin = graph.add("GatherElements", margins, graph.add("Gather", pairs, king), axis=1)
-        wins = graph.add("Greater", margin, graph.constant(0.0))
-        king = graph.add("Where", wins, graph.whole([[challenger]]), king)
-    return graph.add("Squeeze", king, graph.whole([1]))
+        wins = graph.add("Greater", margin, 0.0)
+        king = graph.add("Where", wins, graph.integers([[challenger]]), king)
+    return graph.add("Squeeze", king, graph.integers([1]))
 
 
 def _winner_first(graph: _Graph, votes: str, winners: str, n_classes: int) -> str:
-    """Let the winner have the largest score, by exchange with the class that has it."""
+    """Give the winner the largest score, in exchange for its own."""
     top = graph.add("ArgMax", votes, axis=1, keepdims=1)
-    won = graph.add("Unsqueeze", winners, graph.whole([1]))
+    won = graph.add("Unsqueeze", winners, graph.integers([1]))
     best = graph.add("GatherElements", votes, top, axis=1)
     own = graph.add("GatherElements", votes, won, axis=1)
     lowered = graph.add("ScatterElements", votes, top, own, axis=1)
@@ -274,34 +271,34 @@ def _winner_first(graph: _Graph, votes: str, winners: str, n_classes: int) -> st
 
 
 def _committee(graph: _Graph, rule: CommitteeRule, planes: _Planes, n_classes: int) -> tuple[str, str]:
-    """Add log-chances of every trusted machine, weighted by trust."""
+    """Add the log-probabilities of all trusted members, weighted by trust."""
     total = None
     for trust, weights in zip(rule.trust, rule.planes, strict=True):
         if trust > 0:
-            chances = _log_chances(graph, planes, weights, rule.decision, n_classes)
-            part = graph.add("Mul", chances, graph.constant(trust))
+            chances = _log_probabilities(graph, planes, weights, rule.decision, n_classes)
+            part = graph.add("Mul", chances, trust)
             total = part if total is None else graph.add("Add", total, part)
-    if total is None:  # nobody is trusted: then all classes are equal
+    if total is None:  # no member is trusted: then all classes are equal
         none = planes.values(rule.planes[0][:, 0])
-        total = graph.add("Mul", none, graph.constant(0.0))
+        total = graph.add("Mul", none, 0.0)
     winners = graph.add("ArgMax", total, axis=1, keepdims=0)
     if n_classes > 2:
         return winners, total
-    signs = graph.constant(np.array([[-1.0], [1.0]]))
-    return winners, graph.add("Squeeze", graph.add("MatMul", total, signs), graph.whole([1]))
+    signs = np.array([[-1.0], [1.0]])
+    return winners, graph.add("Squeeze", graph.add("MatMul", total, signs), graph.integers([1]))
 
 
-def _log_chances(graph: _Graph, planes: _Planes, weights: Array, decision: Any, n_classes: int) -> str:
+def _log_probabilities(graph: _Graph, planes: _Planes, weights: Array, decision: Any, n_classes: int) -> str:
     """Add log p_k with p_k proportional to 1 / sum_j exp(m_kj)."""
     first, second = _incidence(n_classes)
     margins = _margins(graph, planes, weights, decision.learned_offsets, decision.slopes)
     over = []
     for signed, picks in ((margins, first), (graph.add("Neg", margins), second)):
-        grown = graph.add("Exp", graph.add("Min", signed, graph.constant(50.0)))
-        over.append(graph.add("MatMul", grown, graph.constant(picks)))
-    sums = graph.add("Add", graph.add("Add", *over), graph.constant(1.0))
+        grown = graph.add("Exp", graph.add("Min", signed, 50.0))
+        over.append(graph.add("MatMul", grown, picks))
+    sums = graph.add("Add", graph.add("Add", *over), 1.0)
     logs = graph.add("LogSoftmax", graph.add("Neg", graph.add("Log", sums)), axis=1)
-    return graph.add("Max", logs, graph.constant(LEAST_CHANCE))
+    return graph.add("Max", logs, LEAST_CHANCE)
 
 
 def _label(graph: _Graph, classes: Array, winners: str) -> None:

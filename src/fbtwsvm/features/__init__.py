@@ -1,4 +1,4 @@
-"""Feature maps z(x) with z(x).z(y) close to k(x, y): each a transformer that can be used alone."""
+"""Feature maps z(x) with z(x).z(y) close to k(x, y), as transformers."""
 
 from .additive import AdditiveIntersectionFeatures
 from .exact import ExactKernel

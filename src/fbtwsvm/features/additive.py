@@ -14,17 +14,17 @@ from .base import FeatureMap
 
 
 class AdditiveIntersectionFeatures(FeatureMap):
-    """Explicit features of the intersection kernel sum min(x_j, y_j), column by column.
+    """Approximate feature map of the intersection kernel sum min(x_j, y_j), column by column.
 
-    The counterpart of scikit-learn's `AdditiveChi2Sampler` (Vedaldi and Zisserman 2012): per column
-    sqrt(x) times a sampled spectrum of the kernel in log(x), 2 / (pi (1 + 4 w^2)).
+    It does for this kernel what scikit-learn's `AdditiveChi2Sampler` does for chi2 (Vedaldi and Zisserman 2012): each
+    column gives sqrt(x) times samples of the spectrum of the kernel in log(x), 2 / (pi (1 + 4 w^2)).
 
     Parameters
     ----------
     sample_steps : int, default=2
-        Spectrum samples; a column becomes 2 sample_steps - 1 features.
+        Number of samples of the spectrum; a column becomes 2 sample_steps - 1 features.
     sample_interval : float, default=0.7
-        Distance of the samples.
+        Distance between the samples.
 
     Examples
     --------
@@ -47,19 +47,15 @@ class AdditiveIntersectionFeatures(FeatureMap):
         self.sample_interval = sample_interval
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Nothing is learned beyond the number of columns."""
-        X = self._start(X)
+        """Note the number of columns; nothing else is learned."""
+        X = self._check_training_rows(X)
         self._n_features_out = X.shape[1] * (2 * self.sample_steps - 1)
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Map rows; float32 in, float32 out."""
-        return self.map(self._rows(X))
-
     def map(self, X: Any) -> Array:
-        """Map rows that have been checked."""
+        """Map rows without checking them."""
         dense = X.toarray() if sp.issparse(X) else X
-        # Where x = 0 every feature is 0; the logarithm there may be anything finite.
+        # Where x = 0 every feature is 0, whatever the logarithm, as long as it is finite.
         logarithm = np.log(np.where(dense > 0, dense, 1.0))
         frequencies = self.sample_interval * np.arange(self.sample_steps)
         weights = self.sample_interval * 2.0 / (np.pi * (1.0 + 4.0 * frequencies**2))

@@ -1,4 +1,4 @@
-"""What all feature maps share: validation, gamma, tags."""
+"""The base class of the feature maps."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ _DEFAULT_COMPONENTS = 100
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Shared contract of the maps: validation, gamma, tags."""
+    """Base class of the feature maps: validation, gamma and tags."""
+
+    def transform(self, X: Any) -> Array:
+        """Map rows; rows in float32 give features in float32."""
+        return self.map(self._check_rows(X))
 
     def map(self, X: Any) -> Array:
-        """Map rows that have been checked."""
+        """Map rows without checking them."""
         raise NotImplementedError
 
-    def _start(self, X: Any) -> Any:
-        """Validate parameters and training rows, resolve gamma."""
+    def _check_training_rows(self, X: Any) -> Any:
+        """Validate parameters and training rows, and set `gamma_`."""
         self._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_domain(self.kernel, X)
@@ -30,8 +34,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.gamma_ = gamma_scale(X, self.kernel) if self.gamma == "scale" else float(self.gamma)
         return X
 
-    def _rows(self, X: Any) -> Any:
-        """Validate rows to be mapped."""
+    def _check_rows(self, X: Any) -> Any:
+        """Validate rows that are to be mapped."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         check_domain(self.kernel, X)

@@ -1,4 +1,4 @@
-"""The kernel itself as a map: similarities to all training rows."""
+"""The exact kernel as a feature map."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from .kernels import KERNELS, Kernel, similarity
 
 
 class ExactKernel(FeatureMap):
-    """The kernel itself: a row becomes its similarities to all training rows.
+    """Exact kernel: map a row to its similarities to all training rows.
 
     Parameters
     ----------
     kernel : str or callable, default="rbf"
-        A name from :mod:`fbtwsvm.features.kernels`, or a function k(X, Y) that returns the matrix.
+        Name of a kernel, see :mod:`fbtwsvm.features.kernels`, or a function k(X, Y) that returns the kernel matrix.
     gamma : float or "scale", default="scale"
-        Width of the rbf and laplacian kernels.
+        Parameter of the rbf and laplacian kernels; a larger value gives a narrower kernel.  "scale" is
+        1 / (n_features * X.var()), with X.std() for laplacian.
 
     Attributes
     ----------
     rows_ : array of shape (n_samples, n_features_in_)
         The training rows.
     gamma_ : float
-        The width in use.
+        The value of gamma in use.
 
     Examples
     --------
@@ -47,16 +48,12 @@ class ExactKernel(FeatureMap):
         self.gamma = gamma
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the rows."""
-        self.rows_ = self._start(X)
+        """Store the training rows."""
+        self.rows_ = self._check_training_rows(X)
         self._n_features_out = self.rows_.shape[0]
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Similarities to the training rows, (n, n_samples)."""
-        return self.map(self._rows(X))
-
     def map(self, X: Any) -> Array:
-        """Map rows that have been checked."""
-        seen = similarity(self.kernel, self.gamma_)(X, self.rows_.astype(X.dtype, copy=False))
-        return np.asarray(seen, dtype=X.dtype)
+        """Map rows without checking them."""
+        matrix = similarity(self.kernel, self.gamma_)(X, self.rows_.astype(X.dtype, copy=False))
+        return np.asarray(matrix, dtype=X.dtype)

@@ -18,30 +18,31 @@ from .kernels import log_skewed
 class FourierFeatures(FeatureMap):
     """Random Fourier features: cosines along random directions, with random phases.
 
-    z(x) = sqrt(2 / m) cos(omega_j.x + phase_j) for j = 1..m, the omega_j drawn from the kernel's spectrum (Rahimi
-    and Recht 2007); z(x).z(y) tends to k(x, y) as m grows, and ||z(x)|| to 1.
+    z(x) = sqrt(2 / m) cos(omega_j.x + phase_j) for j = 1..m, with omega_j drawn from the spectrum of the kernel (Rahimi
+    and Recht 2007).  As m grows, z(x).z(y) tends to k(x, y) and ||z(x)|| to 1.
 
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "skewed_intersection"}, default="rbf"
-        Kernel to approximate (see :mod:`fbtwsvm.features.kernels`).
+        Kernel to approximate, see :mod:`fbtwsvm.features.kernels`.
     gamma : float or "scale", default="scale"
-        Width of the rbf and laplacian kernels; "scale" is 1 / (n_features * X.var()), with X.std() for laplacian.
+        Parameter of the rbf and laplacian kernels; a larger value gives a narrower kernel.  "scale" is
+        1 / (n_features * X.var()), with X.std() for laplacian.
     n_components : int, default=100
         Number of features.
     orthogonal : bool, default=False
-        Draw the directions orthogonal to each other (rbf only): a smaller error for the same number.
+        Whether the directions are orthogonal to each other (rbf only), which gives a smaller error for the same number.
     random_state : int, RandomState or None, default=None
-        Seed of the frequencies.
+        Seed of the random frequencies and phases.
 
     Attributes
     ----------
     frequencies_ : ndarray of shape (n_features_in_, n_components)
-        The omega_j.
+        The frequencies omega_j.
     phases_ : ndarray of shape (n_components,)
-        In [0, 2 pi).
+        The phases, in [0, 2 pi).
     gamma_ : float
-        The width in use.
+        The value of gamma in use.
 
     Examples
     --------
@@ -78,8 +79,8 @@ class FourierFeatures(FeatureMap):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the frequencies; of X only the number of columns and, for "scale", the variance count."""
-        X = self._start(X)
+        """Draw the frequencies; X only gives the number of columns and, for gamma="scale", the variance."""
+        X = self._check_training_rows(X)
         if self.orthogonal and self.kernel != "rbf":
             raise ValueError(
                 f"Orthogonal features exist for kernel='rbf' only, got kernel={self.kernel!r}. Use orthogonal=False."
@@ -91,19 +92,15 @@ class FourierFeatures(FeatureMap):
         elif self.kernel == "rbf":
             frequencies = np.sqrt(2.0 * self.gamma_) * random.standard_normal((n_features, count))
         else:
-            width = self.gamma_ if self.kernel == "laplacian" else 0.5
-            frequencies = width * random.standard_cauchy((n_features, count))
+            scale = self.gamma_ if self.kernel == "laplacian" else 0.5
+            frequencies = scale * random.standard_cauchy((n_features, count))
         self.phases_ = random.uniform(0.0, 2.0 * np.pi, size=count).astype(X.dtype)
         self.frequencies_ = frequencies.astype(X.dtype)
         self._n_features_out = self.n_components
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Map rows; float32 in, float32 out."""
-        return self.map(self._rows(X))
-
     def map(self, X: Any) -> Array:
-        """Map rows that have been checked."""
+        """Map rows without checking them."""
         if self.kernel == "skewed_intersection":
             X = log_skewed(X)
         waves: Array = safe_sparse_dot(X, self.frequencies_.astype(X.dtype, copy=False), dense_output=True)
@@ -114,7 +111,7 @@ class FourierFeatures(FeatureMap):
 
 
 def _orthogonal_directions(n_features: int, count: int, random: np.random.RandomState) -> Array:
-    """Gaussian-length directions, orthogonal within each block of n_features (Yu et al. 2016)."""
+    """Return directions with Gaussian lengths, orthogonal within each block of n_features (Yu et al. 2016)."""
     blocks = []
     for done in range(0, count, n_features):
         q, r = np.linalg.qr(random.standard_normal((n_features, min(n_features, count - done))))

@@ -1,4 +1,4 @@
-"""Kernel functions k(X, Y) and the scale of gamma.
+"""Kernel functions k(X, Y), and the value of gamma="scale".
 
 | name                | k(x, y)                                                     | input      |
 |---------------------|-------------------------------------------------------------|------------|
@@ -33,7 +33,7 @@ SKEW = 1.0  # the c of the skewed kernels, as in scikit-learn's SkewedChi2Sample
 
 
 def similarity(kernel: str | Kernel, gamma: float) -> Kernel:
-    """Return k(X, Y) -> matrix for a kernel's name, or the callable itself."""
+    """Return the function k(X, Y) of a kernel that is given by name or as a function."""
     if callable(kernel):
         return lambda X, Y: _checked(kernel, X, Y)
     named: dict[str, Kernel] = {
@@ -49,13 +49,13 @@ def similarity(kernel: str | Kernel, gamma: float) -> Kernel:
 
 
 def _checked(kernel: Kernel, X: Any, Y: Any) -> Array:
-    """Call a kernel that was given as a function, and check what it returns."""
+    """Call a kernel function of the user, and check its result."""
     result: Any = kernel(X, Y)
     matrix: Array = result.toarray() if sp.issparse(result) else np.asarray(result)
     if matrix.shape != (X.shape[0], Y.shape[0]):
         raise ValueError(
             f"The kernel function returned shape {matrix.shape} for {X.shape[0]} and {Y.shape[0]} rows: it must return "
-            "the matrix of similarities of all rows of its first argument with all rows of its second."
+            "the similarities of all rows of its first argument to all rows of its second."
         )
     if not np.isfinite(matrix).all():
         raise ValueError("The kernel function returned NaN or infinity.")
@@ -68,7 +68,7 @@ def is_normalised(kernel: str | Kernel) -> bool:
 
 
 def check_domain(kernel: str | Kernel, X: Any) -> None:
-    """Refuse values for which the kernel does not exist."""
+    """Refuse values for which the kernel is not defined."""
     smallest = X.min() if X.shape[0] else 0.0
     if kernel in ("chi2", "intersection") and smallest < 0:
         raise ValueError(
@@ -82,7 +82,7 @@ def check_domain(kernel: str | Kernel, X: Any) -> None:
 
 
 def gamma_scale(X: Any, kernel: str | Kernel = "rbf", weights: Array | None = None) -> float:
-    """1 / (n_features * variance of X); for the laplacian kernel its root; 1 / n_features where nothing varies."""
+    """Return 1 / (n_features * X.var()), with X.std() for the laplacian kernel; 1 / n_features if X is constant."""
     if weights is None:
         weights = np.ones(X.shape[0])
     share = weights / (weights.sum() * X.shape[1])
@@ -94,23 +94,24 @@ def gamma_scale(X: Any, kernel: str | Kernel = "rbf", weights: Array | None = No
     else:
         variance = sum(float(share[t] @ ((X[t] - mean) ** 2).sum(axis=1)) for t in tiles)
         rounding = (4.0 * float(np.finfo(X.dtype).eps) * mean) ** 2
-    if variance <= rounding:  # what rounding leaves of constant data is not a scale
+    if variance <= rounding:  # constant data, up to rounding
         return float(1.0 / X.shape[1])
     spread = np.sqrt(variance) if kernel == "laplacian" else variance
     return float(1.0 / (X.shape[1] * spread))
 
 
 def _rbf(X: Any, Y: Any, gamma: float) -> Array:
-    """exp(-gamma ||x - y||^2) in the precision of X, with one matrix product and no copy of the result.
+    """Return exp(-gamma ||x - y||^2) in the precision of X, with one matrix product and no copy of the result.
 
-    Dense rows are taken relative to the mean of Y, which the kernel does not see but float32 does.
+    The mean of Y is subtracted from dense rows: it does not change the kernel, but reduces rounding errors in float32.
     """
     if not sp.issparse(X) and not sp.issparse(Y):
         centre = Y.mean(axis=0)
         X, Y = X - centre, Y - centre
     out: Array = np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
-    left, right = gamma * row_norms(X, squared=True)[:, None], gamma * row_norms(Y, squared=True)
-    for start in range(0, len(out), _STRIP):  # few rows at a time stay in the cache from one step to the next
+    left = gamma * row_norms(X, squared=True)[:, None]
+    right = gamma * row_norms(Y, squared=True)
+    for start in range(0, len(out), _STRIP):  # few rows at a time, which stay in the cache
         strip = out[start : start + _STRIP]
         strip *= 2.0 * gamma
         strip -= left[start : start + _STRIP]
@@ -121,7 +122,7 @@ def _rbf(X: Any, Y: Any, gamma: float) -> Array:
 
 
 def log_skewed(X: Any) -> Array:
-    """log(x + 1): in it the skewed kernels are functions of a difference."""
+    """Return log(x + 1); the skewed kernels depend on differences of these."""
     dense = X.toarray() if sp.issparse(X) else X
     return np.asarray(np.log(dense + SKEW))
 
@@ -131,18 +132,18 @@ def _sums(X: Any) -> Array:
 
 
 def _chi2(X: Any, Y: Any) -> Array:
-    """2xy / (x + y) = ((x + y) - (x - y)^2 / (x + y)) / 2, and scikit-learn has the second part."""
+    """Return sum 2xy / (x + y) = sum ((x + y) - (x - y)^2 / (x + y)) / 2; scikit-learn computes the second part."""
     X, Y = (Z.toarray() if sp.issparse(Z) else Z for Z in (X, Y))
     return np.asarray(0.5 * (_sums(X)[:, None] + _sums(Y) + additive_chi2_kernel(X, Y)))
 
 
 def _intersection(X: Any, Y: Any) -> Array:
-    """min(x, y) = ((x + y) - |x - y|) / 2."""
+    """Return sum min(x, y) = sum ((x + y) - |x - y|) / 2."""
     return np.asarray(0.5 * (_sums(X)[:, None] + _sums(Y) - manhattan_distances(X, Y)))
 
 
 def _skewed_chi2(X: Any, Y: Any) -> Array:
-    """Product over attributes of sech((log(x + c) - log(y + c)) / 2)."""
+    """Return the product over columns of sech((log(x + c) - log(y + c)) / 2)."""
     left, right = log_skewed(X), log_skewed(Y)
     total = np.zeros((len(left), len(right)), dtype=left.dtype)
     for j in range(left.shape[1]):

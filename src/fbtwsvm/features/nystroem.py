@@ -1,4 +1,4 @@
-"""Nystroem features: a row seen from landmarks."""
+"""Nystroem features."""
 
 from __future__ import annotations
 
@@ -20,35 +20,36 @@ from .kernels import KERNELS, Kernel, similarity
 
 
 class NystroemFeatures(FeatureMap):
-    """Nystroem features: a row seen from m landmark rows.
+    """Nystroem features: similarities to m landmark rows, normalised.
 
-    z(x) = L^-1 k(landmarks, x) with L L' = k(landmarks, landmarks), so that z(x).z(y) = k(x, y) whenever one of
-    them is a landmark.
+    z(x) = L^-1 k(landmarks, x) with L L' = k(landmarks, landmarks), so that z(x).z(y) = k(x, y) whenever x or y is a
+    landmark.
 
     Parameters
     ----------
     kernel : str or callable, default="rbf"
-        A name from :mod:`fbtwsvm.features.kernels`, or a function k(X, Y) that returns the matrix.
+        Name of a kernel, see :mod:`fbtwsvm.features.kernels`, or a function k(X, Y) that returns the kernel matrix.
     gamma : float or "scale", default="scale"
-        Width of the rbf and laplacian kernels.
+        Parameter of the rbf and laplacian kernels; a larger value gives a narrower kernel.  "scale" is
+        1 / (n_features * X.var()), with X.std() for laplacian.
     n_components : int or "auto", default="auto"
         Number of landmarks, at most the number of rows; "auto" is 100, or all rows when there are fewer.
     landmarks : {"random", "kmeans", "leverage"}, default="random"
-        Rows drawn at random, cluster centres, or rows drawn by how badly a random sample explains them
-        (approximate ridge leverage scores).
+        How landmarks are chosen: rows drawn at random, cluster centres, or rows drawn by approximate ridge leverage
+        scores, which are high where a random sample approximates a row badly.
     random_state : int, RandomState or None, default=None
-        Seed of the choice.
+        Seed of the choice of landmarks.
 
     Attributes
     ----------
     landmarks_ : array of shape (n_components, n_features_in_)
         The landmarks.
     landmark_indices_ : ndarray of shape (n_components,) or None
-        Rows of the training data that became landmarks; None for "kmeans".
+        Indices of the landmarks in the training rows; None for "kmeans".
     normalisation_ : ndarray of shape (n_components, n_components)
-        L^-T.
+        The matrix L^-T.
     gamma_ : float
-        The width in use.
+        The value of gamma in use.
 
     Examples
     --------
@@ -85,8 +86,8 @@ class NystroemFeatures(FeatureMap):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose the landmarks and factorise their kernel matrix."""
-        X = self._start(X)
+        """Choose the landmarks and factor their kernel matrix."""
+        X = self._check_training_rows(X)
         n = X.shape[0]
         count = min(_DEFAULT_COMPONENTS, n) if self.n_components == "auto" else int(self.n_components)
         check_landmarks(count, n)
@@ -106,10 +107,10 @@ class NystroemFeatures(FeatureMap):
         return self
 
     def _normalise(self, dtype: np.dtype) -> None:
-        """Find the normalisation of the landmarks."""
+        """Compute the normalisation from the landmarks."""
         precise = self.landmarks_.astype(np.float64)
         between = similarity(self.kernel, self.gamma_)(precise, precise)
-        # Rows seen in float32 carry its rounding: directions smaller than that mean nothing.
+        # Similarities in float32 have rounding errors: directions smaller than these carry no information.
         factor = _jittered_factor(between, 1e-7 if dtype == np.float32 else 1e-11)
         inverse, _ = dtrtri(factor, lower=True)
         self.normalisation_ = np.ascontiguousarray(inverse.T, dtype=dtype)
@@ -121,28 +122,25 @@ class NystroemFeatures(FeatureMap):
         Parameters
         ----------
         landmarks : {ndarray, sparse matrix} of shape (n_components, n_features_in_)
-            The rows to use.
+            The new landmarks.
 
         Returns
         -------
         NystroemFeatures
-            The new map; this one is left as it is.
+            The new map; this one does not change.
         """
         check_is_fitted(self)
-        twin = copy(self)
-        twin.landmarks_, twin.landmark_indices_ = landmarks, None
-        twin._normalise(self.normalisation_.dtype)
-        return twin
-
-    def transform(self, X: Any) -> Array:
-        """Map rows; float32 in, float32 out."""
-        return self.map(self._rows(X))
+        other = copy(self)
+        other.landmarks_ = landmarks
+        other.landmark_indices_ = None
+        other._normalise(self.normalisation_.dtype)
+        return other
 
     def map(self, X: Any) -> Array:
-        """Map rows that have been checked."""
-        seen = similarity(self.kernel, self.gamma_)(X, self.landmarks_.astype(X.dtype, copy=False))
-        columns = np.ascontiguousarray(seen, dtype=X.dtype).T  # as BLAS sees rows in C order
-        # L^-T is triangular, which halves the work; what a user's kernel returned is not ours to write on.
+        """Map rows without checking them."""
+        similarities = similarity(self.kernel, self.gamma_)(X, self.landmarks_.astype(X.dtype, copy=False))
+        columns = np.ascontiguousarray(similarities, dtype=X.dtype).T  # for BLAS, which stores matrices by column
+        # L^-T is triangular, which halves the work.  The matrix that a user's kernel returned must not be overwritten.
         multiply = get_blas_funcs("trmm", (columns,))
         inverse = self.normalisation_.astype(X.dtype, copy=False).T
         mapped: Array = multiply(1.0, inverse, columns, lower=True, overwrite_b=not callable(self.kernel)).T
@@ -159,19 +157,19 @@ def check_landmarks(count: int, n: int) -> None:
 
 
 def _jittered_factor(between: Array, jitter: float) -> Array:
-    """Cholesky factor of a kernel matrix of landmarks; close ones make it singular, so the jitter grows if it must."""
+    """Return the Cholesky factor of the kernel matrix of landmarks, with more jitter if close landmarks need it."""
     matrix = np.asarray(between, dtype=np.float64)
     smallest = jitter * (float(np.trace(matrix)) or 1.0)
     return lower_factor(
         matrix,
-        "The kernel matrix of the landmarks is not positive semi-definite: this kernel cannot have a feature map.",
+        "The kernel matrix of the landmarks is not positive semi-definite: this kernel has no feature map.",
         ridges=(smallest, 1e2 * smallest, 1e4 * smallest),
     )
 
 
 def _cluster_centres(X: Any, count: int, random: np.random.RandomState) -> Array:
-    """Cluster centres of at most 20 rows per centre."""
-    from sklearn.cluster import MiniBatchKMeans  # slow to import, and seldom wanted
+    """Return cluster centres, from at most 20 rows for each centre."""
+    from sklearn.cluster import MiniBatchKMeans  # slow to import, and rarely used
 
     rows = X[random.choice(X.shape[0], min(X.shape[0], 20 * count), replace=False)]
     clusters = MiniBatchKMeans(count, batch_size=max(1024, 2 * count), n_init=1, max_iter=20, random_state=random)
@@ -182,16 +180,16 @@ def _cluster_centres(X: Any, count: int, random: np.random.RandomState) -> Array
 def _leverage_choice(X: Any, count: int, kernel: Kernel, random: np.random.RandomState) -> Array:
     """Draw rows by approximate ridge leverage scores.
 
-    With a uniform sample S of `count` rows, l_i = k_ii - k_iS (K_SS + r I)^-1 k_Si + r is large where S is blind.
-    Scores are taken on a pool of at most 8 rows per landmark.
+    With a uniform sample S of `count` rows, l_i = k_ii - k_iS (K_SS + r I)^-1 k_Si + r is large where S approximates
+    row i badly.  Rows are drawn from a pool of at most 8 rows for each landmark.
     """
     pool = random.choice(X.shape[0], min(X.shape[0], 8 * count), replace=False)
     sample = X[random.choice(pool, min(len(pool), count), replace=False)]
     between = np.asarray(kernel(sample, sample), dtype=np.float64)
     ridge = (0.01 * np.trace(between) / len(between)) or 1.0
     factor = _jittered_factor(between + ridge * np.eye(len(between)), 1e-12)
-    seen = np.asarray(kernel(X[pool], sample), dtype=np.float64)
-    explained = solve_triangular(factor, seen.T, lower=True)
+    similarities = np.asarray(kernel(X[pool], sample), dtype=np.float64)
+    explained = solve_triangular(factor, similarities.T, lower=True)
     own = np.concatenate([np.diag(kernel(X[part], X[part])) for part in np.array_split(pool, -(-len(pool) // 256))])
     score = np.maximum(own - np.einsum("ij,ij->j", explained, explained), 0.0) + ridge
     return random.choice(pool, count, replace=False, p=score / score.sum())

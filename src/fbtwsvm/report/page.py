@@ -1,11 +1,14 @@
-"""The report as one HTML page that needs nothing else: no network, no scripts, no fonts."""
+"""The report: an HTML page that needs nothing else (no network, scripts or fonts), or a PNG picture."""
 
 from __future__ import annotations
 
 import io
 import re
 from html import escape
-from typing import Any
+from typing import Any, BinaryIO
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
 
 from ..data.table_model import TableModel
 from .panels import Panel, panels_for
@@ -41,15 +44,15 @@ th { font-weight: 500; color: var(--soft); white-space: nowrap; }
 """
 
 
-def page(model: TableModel) -> str:
-    """Return the page."""
+def html_page(model: TableModel) -> str:
+    """Return the report as an HTML page."""
     run = model.run
     assert run is not None
     cards = "\n".join(_card(model, *panel) for panel in panels_for(model))
     notes = "".join(
         f'<div class="card note"><h2>Column {escape(name)} has moved</h2><p>Compared with the first rows, '
-        f"{escape(text)}. The scale of the first rows stays, since all sums are in it; a new model would take the "
-        "new one.</p></div>"
+        f"{escape(text)}. The model keeps the scale of the first rows, which all its sums are in; a new model "
+        "would take a new scale.</p></div>"
         for name, text in model.columns.moved().items()
     )
     tiles = "".join(f'<div class="tile"><b>{escape(v)}</b><span>{escape(k)}</span></div>' for k, v in headline(model))
@@ -64,8 +67,8 @@ def page(model: TableModel) -> str:
 <body>
 <main>
 <h1>{escape(run.name)}</h1>
-<p>Each chunk of {run.chunk:,} rows was first answered, then learned. The first rows, before anything was known, are not
-counted.</p>
+<p>Each chunk of {run.chunk:,} rows was first predicted, then learned. The very first rows, before the model had learned
+anything, are not counted.</p>
 <div class="tiles">{tiles}</div>
 {notes}
 <div class="cards">
@@ -80,22 +83,35 @@ counted.</p>
 
 
 def headline(model: TableModel) -> list[tuple[str, str]]:
-    """Return the numbers that one looks at first."""
+    """Return the most important numbers."""
     assert model.run is not None
-    record = model.run.record
-    right, kappa, _, balanced = record.score.all()
-    repeated = record.score.same / record.score.tested if record.score.tested else float("nan")
-    last = record.snapshots[-1] if record.snapshots else None
+    results = model.run.record.summary()
     return [
-        ("accuracy", f"{100 * right:.1f} %"),
-        ("label of the row before", f"{100 * repeated:.1f} %"),
-        ("balanced accuracy", f"{100 * balanced:.1f} %"),
-        ("kappa", f"{kappa:.3f}"),
+        ("accuracy", f"{100 * results['accuracy']:.1f} %"),
+        ("label of the row before", f"{100 * results['label_before']:.1f} %"),
+        ("balanced accuracy", f"{100 * results['balanced_accuracy']:.1f} %"),
+        ("kappa", f"{results['kappa']:.3f}"),
         ("rows", f"{model.run.rows:,}"),
-        ("rows a second", f"{record.rows / max(record.seconds, 1e-9):,.0f}"),
-        ("rows kept", f"{last.kept if last else 0:,}"),
-        ("memory", f"{(last.bytes if last else 0) / 2**20:.1f} MiB"),
+        ("rows a second", f"{results['rows_per_second']:,.0f}"),
+        ("rows kept", f"{results['kept']:,}"),
+        ("memory", f"{results['bytes'] / 2**20:.1f} MiB"),
     ]
+
+
+def write_png(model: TableModel, file: BinaryIO) -> None:
+    """Write all plots of the report as one PNG picture."""
+    assert model.run is not None
+    panels = panels_for(model)
+    n_rows = -(-len(panels) // 2)
+    figure = Figure(figsize=(11, 0.9 + 3.9 * n_rows), layout="constrained")
+    numbers = headline(model)
+    facts = ", ".join(f"{name} {value}" for name, value in numbers[:2] + numbers[4:6])
+    figure.suptitle(f"{model.run.name}\n{facts}", fontsize=11, parse_math=False)
+    for place, (title, draw, _) in enumerate(panels, start=1):
+        ax = figure.add_subplot(n_rows, 2, place)
+        draw(ax, model)
+        ax.set_title(title, fontsize=11)
+    figure.savefig(file, format="png", dpi=110)
 
 
 def _card(model: TableModel, title: str, draw: Panel, text: str) -> str:
@@ -103,10 +119,7 @@ def _card(model: TableModel, title: str, draw: Panel, text: str) -> str:
 
 
 def _svg(model: TableModel, title: str, draw: Panel) -> str:
-    """Draw a panel as inline SVG with real text, made for the width of a telephone."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
+    """Draw a plot as inline SVG with real text, for the width of a phone."""
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": title, "font.size": 10, "font.family": "DejaVu Sans"}):
         figure = Figure(figsize=(4.2, 3.2), layout="constrained")
         draw(figure.add_subplot(), model)
@@ -119,21 +132,22 @@ def _svg(model: TableModel, title: str, draw: Panel) -> str:
 
 
 def _settings(model: TableModel) -> str:
-    usual = type(model.estimator)().get_params(deep=False)
+    defaults = type(model.estimator)().get_params(deep=False)
     rows = []
     for name, value in model.estimator.get_params(deep=False).items():
-        shown = escape(str(value))
-        rows.append((name, f"<b>{shown}</b>" if repr(value) != repr(usual[name]) else shown))
+        text = escape(str(value))
+        rows.append((name, f"<b>{text}</b>" if repr(value) != repr(defaults[name]) else text))
     if model.estimator.gamma_ is not None:
         rows.append(("gamma in use", f"{model.estimator.gamma_:.4g}"))
     return _table(rows)
 
 
 def _columns(model: TableModel) -> str:
-    choices, rows = model.columns.choices, []
+    choices = model.columns.choices
+    rows = []
     for column in model.columns.columns:
-        held = "number" if column.categories is None else f"{len(column.categories)} categories"
-        rows.append((column.name, held))
+        kind = "number" if column.categories is None else f"{len(column.categories)} categories"
+        rows.append((column.name, kind))
     rows += [("target", choices.target), ("scale", choices.scale), ("encoding", choices.encode)]
     rows.append(("missing values", choices.impute))
     if model.columns.unseen:

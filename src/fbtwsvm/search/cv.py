@@ -1,11 +1,11 @@
-"""Cross-validated choice of the parameters, for the price of a few fits."""
+"""FBTWSVMCV: parameters chosen by cross-validation."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,92 +19,93 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .._arrays import Array
 from ..classifier import FBTWSVM
-from ..features.kernels import USES_GAMMA
+from .folds import Folds
+from .grid import values_to_try
 from .strategies import search_grid, search_tpe
 from .trials import Trials
 
 _COUNT = Interval(Integral, 1, None, closed="left")
 _LISTS = ["array-like", _COUNT, None]
-_FROM_EACH_CLASS = 10  # rows of every class that a sample has, if the class has them
+_FROM_EACH_CLASS = 10  # rows of each class that a sample has at least, if the class has them
 
 
 class FBTWSVMCV(ClassifierMixin, BaseEstimator):
     """FBTWSVM with its parameters chosen by cross-validation.
 
-    A plain grid search fits every candidate in every fold from nothing.  Here a feature map is made once for each
-    gamma, and where it owes nothing to the rows (Fourier features, plain columns) all folds share it, the Gram matrices
-    of a training fold being the total less the held-out part; one factor serves all values of C, and each is solved
-    from the solution of the one before.  Landmarks come from the training rows of each fold alone.
+    A plain grid search fits every candidate in every fold from scratch.  This search maps the rows once for each gamma
+    and fold, and only once for each gamma if the map does not depend on the training rows (Fourier features, plain
+    columns); the Gram matrix of a training fold is then that of all rows minus that of the test rows.  All values of C
+    share one factorisation, and each is solved from the solution of the value before.  Such a warm start is not used
+    where a class has more than 8,192 rows.  Landmarks are chosen from the training rows of each fold.
 
     Parameters
     ----------
     estimator : FBTWSVM or None, default=None
-        What is not searched for is as it is there, but that n_components="auto" grows in the last fit only; None is
-        ``FBTWSVM(random_state=random_state)``.
+        The classifier, with the parameters that are not searched; None is ``FBTWSVM(random_state=random_state)``.  With
+        n_components="auto" the number of features grows in the last fit only.
     gamma : int, sequence of float or None, default=5
-        Values to try.  A number is so many, each twice the one before, around what gamma="auto" finds on the rows of
-        the search.  None leaves the estimator's own, as for all parameters below.
+        Values to try.  An int is the number of values, each twice the one before, around the value that gamma="auto"
+        takes on the rows of the search.  None, here and below, keeps the value of the estimator.
     n_components : int, sequence of int or None, default=None
-        Values to try, or one.
+        Value or values to try.
     C : int, sequence of float or None, default=5
-        Values to try; a number is so many powers of 4 from 1/4 on.
+        Values to try.  An int is the number of values: powers of 4, from 1/4 on.
     reg : int, sequence of float or None, default=5
-        Values to try; a number is so many, a factor of sqrt(10) apart, around 0.01.
+        Values to try.  An int is the number of values, around 0.01 and a factor of sqrt(10) apart.
     mu : sequence of float or None, default=None
-        Values to try; in a grid those after the first are tried with the best gamma and n_components only.
+        Values to try.  In a grid, values after the first are tried with the best gamma and n_components only.
     membership : sequence of str or None, default=("fuzzy", "none")
-        Values to try, as those of mu.
+        Values to try, in the same way as those of mu.
     separate : bool, default=False
-        For two classes: let each plane have a C and reg of its own, as in the paper; a search in four dimensions whose
-        planes are those of the search in two.
+        Whether each plane has its own C and reg, as in the paper; for two classes only.  This search has four
+        dimensions instead of two, but solves no more planes.
     search : {"grid", "tpe"}, default="grid"
-        All combinations, or `n_iter` candidates within the ranges of the values, chosen by tree-structured Parzen
-        estimators (extra ``[tune]``).
+        "grid" tries all combinations.  "tpe" tries `n_iter` candidates within the ranges of the values, chosen by
+        tree-structured Parzen estimators (extra ``[tune]``).
     n_iter : int, default=60
-        Candidates of "tpe".
+        Number of candidates of "tpe".
     cv : int, splitter or iterable, default=3
-        Folds, as everywhere in scikit-learn; of the rows given, not of the sample.
+        Cross-validation splitting strategy, as in scikit-learn.  It splits all rows, not the sample.
     scoring : str, callable or None, default=None
-        What is to be large; None is accuracy, for which planes are compared by their plain values where the estimator's
-        decision is "calibrated" (the offsets of that rule would cost more than the planes); any other score is that of
-        the estimator as it is.
+        Scoring; None is accuracy.  To save time, accuracy is computed with decision="value" if the decision of the
+        estimator is "calibrated".  Any other scoring uses the decision of the estimator.
     early_stop : bool, default=True
-        Leave a candidate out of further folds when it is two standard errors of its accuracy behind the best; accuracy
-        only.
+        Whether a candidate that is two standard errors behind the best skips the remaining folds; for accuracy only.
     sample : int or None, default=10_000
-        Rows that are searched on at most, drawn at random; None is all.  The best is fitted on all rows.
+        Maximum number of rows used in the search, drawn at random; None uses all.  The best candidate is fitted on all
+        rows in any case.
     refit : bool, default=True
-        Whether to fit the best on all rows.
+        Whether to fit the best candidate on all rows.
     random_state : int, RandomState or None, default=None
         Seed of the sample and of "tpe".
     verbose : int, default=0
-        1 shows a progress bar.
+        If 1, show a progress bar.
 
     Attributes
     ----------
     best_params_ : dict
         The parameters with the best mean score.
     best_score_ : float
-        That score.
+        The best mean score.
     best_index_ : int
-        Its place in `cv_results_`.
+        Index of the best candidate in `cv_results_`.
     best_estimator_ : FBTWSVM
-        Fitted on all rows; only with `refit`.
+        The best candidate, fitted on all rows; only with `refit`.
     cv_results_ : dict of arrays
-        As that of GridSearchCV; `stopped` marks candidates that were not scored in all folds.
+        Scores as in GridSearchCV; `stopped` marks candidates that were not tried in all folds.
     classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
+        The class labels, sorted.
     n_splits_ : int
         Number of folds.
     search_time_, refit_time_ : float
-        Seconds.
+        Seconds of the search and of the last fit.
     n_features_in_ : int
-        Columns seen in `fit`.
+        Number of columns seen in `fit`.
 
     See Also
     --------
-    sklearn.model_selection.GridSearchCV : The same search without the savings.
-    fbtwsvm.plot.search : A picture of the scores.
+    sklearn.model_selection.GridSearchCV : A search that fits every candidate from scratch.
+    fbtwsvm.evaluate.plot.search : Plot of the scores.
 
     Examples
     --------
@@ -178,7 +179,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Search, then fit the best on all rows.
+        """Search for the best parameters, then fit the best candidate on all rows.
 
         Parameters
         ----------
@@ -187,12 +188,12 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows in training; scores count all rows of weight above zero alike.
+            Weights of the rows in training.  Scores count all rows with a weight above zero equally.
 
         Returns
         -------
         FBTWSVMCV
-            The search itself.
+            The fitted search.
         """
         fresh = copy(self)
         fresh._search(X, y, sample_weight)
@@ -200,7 +201,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         return self
 
     def _search(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Check what `fit` was given, search and fit the best."""
+        """Check the arguments of `fit`, search, and fit the best candidate."""
         self._validate_params()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
@@ -208,31 +209,13 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         estimator = FBTWSVM(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
         if not isinstance(estimator, FBTWSVM):
             raise TypeError(f"estimator must be an FBTWSVM, got {type(estimator).__name__}: use GridSearchCV.")
-        classes = np.unique(y[weights > 0])
-        if len(classes) < 2:
-            raise ValueError(f"A search needs two classes or more; this data has one class: {classes.tolist()}.")
-        if self.separate and len(classes) != 2:
-            raise ValueError(f"separate=True is for two classes, got {len(classes)}: use separate=False.")
+        self.classes_ = np.unique(y[weights > 0])
+        if len(self.classes_) < 2:
+            raise ValueError(f"A search needs two classes or more; this data has one class: {self.classes_.tolist()}.")
+        if self.separate and len(self.classes_) != 2:
+            raise ValueError(f"separate=True is for two classes, got {len(self.classes_)}: use separate=False.")
         begin = time.perf_counter()
-        some = self._some_rows(y, weights)
-        trials = Trials(
-            estimator,
-            X[some],
-            y[some],
-            weights[some],
-            self._splits(X, y, some),
-            None if self.scoring is None else check_scoring(estimator, self.scoring),
-            early_stop=bool(self.early_stop) and self.scoring is None,
-            separate=self.separate,
-        )
-        grid = self._grid(estimator, trials)
-        if self.search == "grid":
-            search_grid(trials, grid, verbose=bool(self.verbose))
-        else:
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            search_tpe(trials, grid, self.n_iter, seed, verbose=bool(self.verbose))
-        self.classes_, self.n_splits_ = classes, len(trials.splits)
-        self.cv_results_ = trials.results()
+        self.cv_results_ = self._try_candidates(estimator, X, y, weights).results()
         self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
@@ -244,84 +227,62 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             if hasattr(self, "feature_names_in_"):
                 self.best_estimator_.feature_names_in_ = self.feature_names_in_
 
-    def _splits(self, X: Any, y: Array, some: Array) -> list[tuple[Array, Array]]:
-        """Split all rows, then keep those that are searched on: a splitter may know rows by their place."""
-        found = []
-        for train, test in check_cv(self.cv, y, classifier=True).split(X, y):
-            parts = []
-            for part in (train, test):
-                rows = np.arange(len(y))[part]
-                place = np.searchsorted(some, rows)
-                known = (place < len(some)) & (some[np.minimum(place, len(some) - 1)] == rows)
-                parts.append(place[known])
-            if not len(parts[0]) or not len(parts[1]):
-                raise ValueError(
-                    "A fold has no rows among those that are searched on: raise sample, or set it to None."
-                )
-            found.append((parts[0], parts[1]))
-        return found
+    def _try_candidates(self, estimator: FBTWSVM, X: Any, y: Array, weights: Array) -> Trials:
+        """Try all candidates on the rows of the search."""
+        sample = self._sample_rows(y, weights)
+        scorer = None if self.scoring is None else check_scoring(estimator, self.scoring)
+        folds = Folds(estimator, X[sample], y[sample], weights[sample], self._splits(X, y, sample), scorer)
+        self.n_splits_ = len(folds)
+        trials = Trials(folds, early_stop=bool(self.early_stop) and scorer is None, separate=self.separate)
+        grid = values_to_try(self.get_params(deep=False), estimator, folds.auto_gamma)
+        if self.search == "grid":
+            search_grid(trials, grid, verbose=bool(self.verbose))
+        else:
+            search_tpe(trials, grid, self.n_iter, self._seed(), verbose=bool(self.verbose))
+        return trials
 
-    def _some_rows(self, y: Array, weights: Array) -> Array:
-        """Rows to search on: all that have weight, or a sample of them, that of small classes first."""
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _splits(self, X: Any, y: Array, sample: Array) -> list[tuple[Array, Array]]:
+        """Split all rows, since a splitter may refer to their positions, and return positions in the sample."""
+        splits = []
+        for split in check_cv(self.cv, y, classifier=True).split(X, y):
+            parts = []
+            for part in split:
+                rows = np.arange(len(y))[part]
+                place = np.searchsorted(sample, rows)
+                in_sample = (place < len(sample)) & (sample[np.minimum(place, len(sample) - 1)] == rows)
+                parts.append(place[in_sample])
+            train, test = parts
+            if not len(train) or not len(test):
+                raise ValueError("A fold has no rows in the sample of the search: raise sample, or set it to None.")
+            splits.append((train, test))
+        return splits
+
+    def _sample_rows(self, y: Array, weights: Array) -> Array:
+        """Return the rows of the search: those with weight, or a sample of them with some rows of each class."""
         present = np.flatnonzero(weights > 0)
         if self.sample is None or len(present) <= self.sample:
             return present
-        random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        random = np.random.default_rng(self._seed())
         shuffled = random.permutation(present)
-        rank = np.empty(len(y), dtype=np.int64)  # place of a row among those of its class
+        rank = np.empty(len(y), dtype=np.int64)  # position of a row among those of its class
         for label in np.unique(y[present]):
             own = shuffled[y[shuffled] == label]
             rank[own] = np.arange(len(own))
         first = shuffled[np.argsort(rank[shuffled] >= _FROM_EACH_CLASS, kind="stable")]
         return np.sort(first[: self.sample])
 
-    def _grid(self, estimator: FBTWSVM, trials: Trials) -> dict[str, list[Any]]:
-        """Return the values to try of every parameter that is searched for."""
-        grid: dict[str, list[Any]] = {}
-        own_map = not isinstance(estimator.feature_map, str)
-        if self.gamma is not None:
-            if estimator.kernel in USES_GAMMA and not own_map:
-                grid["gamma"] = _several(self.gamma, lambda count: _around(trials.usual_gamma(), count, 2.0))
-            elif not isinstance(self.gamma, Integral):
-                raise ValueError(
-                    "gamma cannot be searched for: the estimator's kernel or map has none. Use gamma=None."
-                )
-        if self.n_components is not None:
-            if own_map:
-                raise ValueError("n_components cannot be searched for with a transformer of your own.")
-            grid["n_components"] = _several(self.n_components, lambda count: [count])
-        if self.mu is not None:
-            grid["mu"] = [float(value) for value in self.mu]
-        if self.membership is not None:
-            grid["membership"] = list(self.membership)
-        if self.C is not None:
-            grid["C"] = _several(self.C, lambda count: [0.25 * 4.0**k for k in range(count)])
-        if self.reg is not None:
-            grid["reg"] = _several(self.reg, lambda count: _around(0.01, count, np.sqrt(10.0)))
-        for name, values in grid.items():
-            if not values:
-                raise ValueError(f"{name} must not be empty: give the values to try, or None for the estimator's own.")
-            for value in values:
-                self._check_value(estimator, name, value)
-            grid[name] = list(dict.fromkeys(float(v) if name in ("gamma", "C", "reg") else v for v in values))
-        return grid
-
-    @staticmethod
-    def _check_value(estimator: FBTWSVM, name: str, value: Any) -> None:
-        """Refuse a value that the estimator would refuse, before any time is spent."""
-        if name in ("C", "reg") and not isinstance(value, Real):
-            raise ValueError(f"{name} must hold numbers, got {value!r}; separate=True gives each plane its own.")
-        clone(estimator).set_params(**{name: value})._validate_params()
-
     def _best(self) -> FBTWSVM:
         check_is_fitted(self, "cv_results_")
         if not self.refit:
-            raise AttributeError("This search did not fit the best model (refit=False): use best_params_.")
+            raise AttributeError("This search did not fit the best candidate (refit=False): use best_params_.")
         best: FBTWSVM = self.best_estimator_
         return best
 
     def predict(self, X: Any) -> Array:
-        """Labels of rows, by the best model.
+        """Predict the labels of rows with the best estimator.
 
         Parameters
         ----------
@@ -336,22 +297,22 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         return self._best().predict(X)
 
     def predict_proba(self, X: Any) -> Array:
-        """Class probabilities, by the best model; parameters and result as for `FBTWSVM.predict_proba`.
+        """Predict class probabilities with the best estimator.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to classify.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Rows sum to one.
+            The probability of each class.
         """
         return self._best().predict_proba(X)
 
     def decision_function(self, X: Any) -> Array:
-        """Scores whose largest is the predicted class, by the best model.
+        """Compute the scores of classes with the best estimator.
 
         Parameters
         ----------
@@ -361,7 +322,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As those of `FBTWSVM.decision_function`.
+            Scores as in `FBTWSVM.decision_function`.
         """
         return self._best().decision_function(X)
 
@@ -371,13 +332,3 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.positive_only = inner.input_tags.positive_only
         return tags
-
-
-def _several(values: Any, few: Callable[[int], list[Any]]) -> list[Any]:
-    """Return the values themselves, or so many as a number says."""
-    return few(int(values)) if isinstance(values, Integral) else list(values)
-
-
-def _around(middle: float, count: int, factor: float) -> list[float]:
-    """Return so many values, each a factor above the one before, around the middle."""
-    return [middle * float(factor) ** (k - (count - 1) // 2) for k in range(count)]

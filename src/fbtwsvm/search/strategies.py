@@ -1,4 +1,4 @@
-"""In which order candidates are tried: a grid from its middle outwards, or tree-structured Parzen estimators."""
+"""The order in which candidates are tried: a grid from its middle outwards, or tree-structured Parzen estimators."""
 
 from __future__ import annotations
 
@@ -9,77 +9,83 @@ from typing import Any
 
 import numpy as np
 
-from .trials import Trial, Trials
+from .trials import Trials
+
+Grid = dict[str, list[Any]]
 
 
-def search_grid(trials: Trials, grid: dict[str, list[Any]], *, verbose: bool) -> None:
+def search_grid(trials: Trials, grid: Grid, *, verbose: bool) -> None:
     """Try all maps with all values of C and reg, then the other values of mu and membership with the best map."""
-    maps: list[str] = [name for name in ("gamma", "n_components") if name in grid]
-    fuzzy: list[str] = [name for name in ("mu", "membership") if name in grid]
-    blocks = list(product(*(grid[name] for name in maps)))
+    maps = _combinations(grid, ("gamma", "n_components"))
+    fuzzy = _combinations(grid, ("mu", "membership"))
     # From the middle outwards: the best is most likely there, and what is far behind it stops early.
-    blocks.sort(
-        key=lambda block: sum(
-            abs(grid[name].index(v) - (len(grid[name]) - 1) / 2) for name, v in zip(maps, block, strict=True)
-        )
-    )
-    others = list(product(*(grid[name] for name in fuzzy)))[1:]
-    first = {**grid, **{name: grid[name][:1] for name in fuzzy}}
-    with _bar((len(blocks) + bool(others)) * len(trials.splits), verbose) as tell:
-        for block in blocks:
-            trials.run(trials.candidates({**first, **{n: [v] for n, v in zip(maps, block, strict=True)}}), tell)
-        if others:
+    maps.sort(key=lambda values: sum(_from_middle(grid[name], value) for name, (value,) in values.items()))
+    with _progress((len(maps) + (len(fuzzy) > 1)) * len(trials.folds), verbose) as report:
+        for values in maps:
+            trials.run(trials.candidates({**grid, **fuzzy[0], **values}), report)
+        if len(fuzzy) > 1:
             best = trials.best_trial().params
-            found = []
-            for values in others:
-                changes = {name: [value] for name, value in zip(fuzzy, values, strict=True)}
-                found += trials.candidates({**grid, **{name: [best[name]] for name in maps}, **changes})
-            trials.run(found, tell)
+            best_map = {name: [best[name]] for name in maps[0]}
+            candidates = [trial for values in fuzzy[1:] for trial in trials.candidates({**grid, **best_map, **values})]
+            trials.run(candidates, report)
 
 
-def search_tpe(trials: Trials, grid: dict[str, list[Any]], count: int, seed: int, *, verbose: bool) -> None:
+def _combinations(grid: Grid, names: tuple[str, ...]) -> list[Grid]:
+    """Return a grid of one point for each combination of the values of some parameters."""
+    present = [name for name in names if name in grid]
+    combinations = product(*(grid[name] for name in present))
+    return [{name: [value] for name, value in zip(present, values, strict=True)} for values in combinations]
+
+
+def _from_middle(values: list[Any], value: Any) -> float:
+    """Return how far a value is from the middle of the list."""
+    return abs(values.index(value) - (len(values) - 1) / 2)
+
+
+def search_tpe(trials: Trials, grid: Grid, count: int, seed: int, *, verbose: bool) -> None:
     """Let tree-structured Parzen estimators choose candidates within the ranges of the values."""
     try:
         import optuna
     except ImportError as error:
         raise ImportError('search="tpe" needs optuna: pip install "fbtwsvm[tune]"') from error
-    said = optuna.logging.get_verbosity()
+    verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
-        with _bar(count * len(trials.splits), verbose) as tell:
+        with _progress(count * len(trials.folds), verbose) as report:
             for _ in range(count):
-                asked = study.ask()
-                params: dict[str, Any] = {}
-                for name, values in grid.items():
-                    if name in ("C", "reg") and trials.separate:
-                        params[name] = tuple(_suggest(asked, f"{name}_{k}", values) for k in (0, 1))
-                    else:
-                        params[name] = _suggest(asked, name, values)
-                trial = Trial(params, np.full(len(trials.splits), np.nan))
-                trials.run([trial], tell)
-                study.tell(asked, float(np.nanmean(trial.scores)))
+                point = study.ask()
+                trial = trials.trial({name: _suggest(point, name, grid, trials.separate) for name in grid})
+                trials.run([trial], report)
+                study.tell(point, float(np.nanmean(trial.scores)))
     finally:
-        optuna.logging.set_verbosity(said)
+        optuna.logging.set_verbosity(verbosity)
 
 
-def _suggest(asked: Any, name: str, values: list[Any]) -> Any:
-    """Ask for a value: a number between the least and the largest, or one of several words."""
+def _suggest(point: Any, name: str, grid: Grid, separate: bool) -> Any:
+    """Return the value of a parameter at a point of the study, a pair where each plane has its own."""
+    if name in ("C", "reg") and separate:
+        return tuple(_suggest_value(point, f"{name}_{k}", grid[name]) for k in (0, 1))
+    return _suggest_value(point, name, grid[name])
+
+
+def _suggest_value(point: Any, name: str, values: list[Any]) -> Any:
+    """Return a number between the smallest and the largest value, or one of several strings."""
     if isinstance(values[0], str) or len(set(values)) == 1:
-        return asked.suggest_categorical(name, values)
+        return point.suggest_categorical(name, values)
     if name == "n_components":
-        return asked.suggest_int(name, min(values), max(values), log=True)
+        return point.suggest_int(name, min(values), max(values), log=True)
     low = min(values)
-    return asked.suggest_float(name, low, max(values), log=low > 0 and name != "mu")
+    return point.suggest_float(name, low, max(values), log=low > 0 and name != "mu")
 
 
 @contextmanager
-def _bar(total: int, verbose: bool) -> Iterator[Callable[[str], None]]:
-    """Show a bar over blocks and folds, if that is wanted."""
+def _progress(total: int, verbose: bool) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar over maps and folds, if it is wanted."""
     if not verbose:
         yield lambda text: None
         return
-    from .._progress import steps  # needs rich
+    from .._progress import step_bar  # needs rich
 
-    with steps(total) as tell:
-        yield tell
+    with step_bar(total) as report:
+        yield report

@@ -1,4 +1,4 @@
-"""Where rows come from: files, pipes, databases, live streams, generators; all as chunks with constant memory.
+"""Sources of rows: files, pipes, databases, live streams and generators, read in chunks with constant memory.
 
 ====================================  =========================================================================
 ``rows.csv``, ``rows.tsv``            also .gz and .zst; the first line names the columns
@@ -34,25 +34,25 @@ def open_source(
     header: bool = True,
     n_features: int | None = None,
 ) -> Source:
-    """Find the reader for an address; nothing is read yet.
+    """Open a source of rows by its address; nothing is read yet.
 
     Parameters
     ----------
     address : str
-        A path, "-", or an address as in the table above.
+        A path, "-" for standard input, or an address as listed in :mod:`fbtwsvm.data.sources`.
     form : str, default=None
-        One of `FORMATS`; found from the name by default.
+        Format, one of `FORMATS`; by default the name of the file decides.
     delimiter : str, default=None
-        What separates columns of text; found from the first line by default.
+        Separator of columns in text; by default the first line decides.
     header : bool, default=True
         Whether the first line of text names the columns.
     n_features : int, default=None
-        Columns of libsvm text; those of the first megabyte by default.
+        Number of columns of libsvm text; by default that of the first megabyte.
 
     Returns
     -------
     Source
-        Its `tables()` yield the rows.
+        The source; its `tables()` yield the rows.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def open_source(
 
 
 def _form(path: str) -> str:
-    """Find the format from the name of a file."""
+    """Return the format that the name of a file stands for."""
     if path == "-":
         return "csv"
     stem = re.sub(r"\.(gz|zst|zstd)$", "", path.lower())

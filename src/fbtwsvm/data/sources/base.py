@@ -1,4 +1,4 @@
-"""What every source of rows has in common, and how rows are cut into chunks."""
+"""What all sources of rows share, and how rows are cut into chunks."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+ENTRY_ID = "_id"  # column in which a live source passes its own id of a row; never a feature
 _MOST_LETTERS = 1000
 
 
 class DataError(ValueError):
-    """Something is wrong with the data or where it comes from; the message says what, and what to do."""
+    """Error in the data or its source; the message says what is wrong and what to do."""
 
 
 class Source:
-    """Rows from somewhere, as tables of any size, one after another.
+    """A source of rows: tables of any size, one after another.
 
-    `name` is what people call it, without passwords.  A place is a text that says where to go on: for most sources the
+    `name` is shown to users, without passwords.  A place is a string that says where to go on: for most sources the
     number of rows before it.
     """
 
     name: str = ""
-    repeats = True  # whether it has the same rows when it is read again
+    repeats = True  # whether the same rows come when it is read again
     ordered = True  # and in the same order
-    rows_in_all, rows_done = 0, 0  # where the number of rows is known
+    n_rows = 0  # number of all rows; 0 if it is not known
+    rows_done = 0
 
     @property
     def identity(self) -> str:
-        """Return what tells it apart from other sources, however it was named; short enough for a model file."""
+        """Return a name that no other source has, however the user wrote it; short enough for a model file."""
         return shortened(self.name)
 
     def tables(self) -> Iterator[pa.Table]:
@@ -58,19 +60,22 @@ class Source:
         return str(rows)
 
     def share_done(self) -> float | None:
-        """Return how much has been read, from 0 to 1, if that is known."""
-        return self.rows_done / self.rows_in_all if self.rows_in_all else None
+        """Return the share that has been read, if that is known."""
+        return self.rows_done / self.n_rows if self.n_rows else None
 
 
 def shortened(text: str) -> str:
-    """Return a text, or where it is very long its beginning and a hash of all."""
+    """Return a text, or if it is very long its beginning and a hash of all of it."""
     if len(text) <= _MOST_LETTERS:
         return text
     return f"{text[:_MOST_LETTERS]}... {hashlib.sha256(text.encode()).hexdigest()}"
 
 
 class FileSource(Source):
-    """A file; two names of one file are one source."""
+    """A file; two names of the same file are the same source."""
+
+    def __init__(self, path: str) -> None:
+        self.path = self.name = path
 
     @property
     def identity(self) -> str:
@@ -79,12 +84,13 @@ class FileSource(Source):
 
 
 def in_chunks(tables: Iterator[pa.Table], size: int, first: int | None = None) -> Iterator[pa.Table]:
-    """Cut tables into chunks of exactly `size` rows (the first of `first` rows), whatever pieces they come in.
+    """Cut tables into chunks of exactly `size` rows (the first of `first` rows), whatever the sizes of the tables.
 
-    The last one may be smaller.  Pieces may differ in how they store a column, as long as one type can hold both.
+    The last chunk may be smaller.  Tables may store a column in different types, as long as one type can hold both.
     """
     pieces: list[pa.Table] = []
-    have, wanted = 0, size if first is None else first
+    have = 0
+    wanted = size if first is None else first
     for table in tables:
         while table.num_rows:
             part = table.slice(0, wanted - have)
@@ -93,33 +99,35 @@ def in_chunks(tables: Iterator[pa.Table], size: int, first: int | None = None) -
             table = table.slice(part.num_rows)
             if have == wanted:
                 yield joined(pieces)
-                pieces, have, wanted = [], 0, size
+                pieces = []
+                have = 0
+                wanted = size
     if have:
         yield joined(pieces)
 
 
 def joined(pieces: list[pa.Table]) -> pa.Table:
-    """Put pieces of the same columns together."""
+    """Join tables with the same columns."""
     if len(pieces) == 1:
         return pieces[0]
     try:
         return pa.concat_tables(pieces, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise DataError(f"The columns of the source change on the way: {one_line(error)}") from error
+        raise DataError(f"The columns of the source change after some rows: {one_line(error)}") from error
 
 
 def numbered_names(count: int) -> list[str]:
-    """Names of columns that have none: x0, x1 and so on."""
+    """Return names for columns without names: x0, x1 and so on."""
     return [f"x{j}" for j in range(count)]
 
 
 def numbered_table(X: Any, y: Any = None) -> pa.Table:
-    """Make a table of a matrix, with columns x0, x1, ..., and of its labels, column y."""
+    """Return a matrix as a table with columns x0, x1, ..., and its labels as column y."""
     columns = dict(zip(numbered_names(X.shape[1]), np.ascontiguousarray(X.T), strict=True))
     return pa.table(columns if y is None else {**columns, "y": y})
 
 
 def one_line(error: BaseException) -> str:
-    """Return what an error says, on one line."""
+    """Return the message of an error in one line."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 300 else text[:297] + "..."

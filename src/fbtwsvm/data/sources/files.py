@@ -1,4 +1,4 @@
-"""Rows from binary files: Parquet, Arrow, .npy and .npz, a piece at a time."""
+"""Rows from binary files: Parquet, Arrow, .npy and .npz, in batches."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ _MOST_VALUES = 4_000_000
 class ParquetSource(FileSource):
     """A Parquet file."""
 
-    def __init__(self, path: str) -> None:
-        self.name = path
-
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
         try:
             with papq.ParquetFile(self.name) as file:
-                self.rows_in_all, self.rows_done = file.metadata.num_rows, 0
+                self.n_rows = file.metadata.num_rows
+                self.rows_done = 0
                 for batch in file.iter_batches(batch_size=_BATCH):
                     self.rows_done += batch.num_rows
                     yield pa.Table.from_batches([batch])
@@ -36,9 +34,6 @@ class ParquetSource(FileSource):
 
 class ArrowSource(FileSource):
     """An Arrow file (also called Feather) or Arrow stream."""
-
-    def __init__(self, path: str) -> None:
-        self.name = path
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
@@ -63,8 +58,10 @@ class NumpySource(FileSource):
     """
 
     def __init__(self, path: str, part: str = "", matrix: bool = False) -> None:
+        super().__init__(path)
         self.name = f"{path}:{part}" if part else path
-        self.path, self.part, self.matrix = path, part, matrix
+        self.part = part
+        self.matrix = matrix
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
@@ -89,54 +86,55 @@ class NumpySource(FileSource):
         """Read both arrays of an .npz piece by piece."""
         suffix = f"_{self.part}" if self.part else ""
         with zipfile.ZipFile(self.path) as archive:
-            held = {name.removesuffix(".npy") for name in archive.namelist()}
-            if not {f"X{suffix}", f"y{suffix}"} <= held:
-                hint = f" Name a part, as in {self.path}:train." if "X_train" in held and not self.part else ""
-                raise DataError(f"{self.path} holds {', '.join(sorted(held))}, not X{suffix} and y{suffix}.{hint}")
+            names = {name.removesuffix(".npy") for name in archive.namelist()}
+            if not {f"X{suffix}", f"y{suffix}"} <= names:
+                hint = f" Name a part, as in {self.path}:train." if "X_train" in names and not self.part else ""
+                raise DataError(f"{self.path} holds {', '.join(sorted(names))}, not X{suffix} and y{suffix}.{hint}")
             with archive.open(f"X{suffix}.npy") as rows, archive.open(f"y{suffix}.npy") as labels:
                 x_shape, x_type, by_columns = _header(rows, self.name)
                 y_shape, y_type, _ = _header(labels, self.name)
                 self._check(x_shape, x_type)
                 if y_shape != x_shape[:1]:
                     raise DataError(f"{self.name}: X has shape {x_shape} and y {y_shape}.")
-                whole = None
-                if by_columns:  # as pandas makes it: the rows are only there when all of it is read
-                    whole = _next(rows, x_shape[0] * x_shape[1], x_type).reshape(x_shape, order="F")
+                matrix = None
+                if by_columns:  # as pandas writes it: then rows are complete only when all of it is read
+                    matrix = _next(rows, x_shape[0] * x_shape[1], x_type).reshape(x_shape, order="F")
                 step = max(1, _MOST_VALUES // x_shape[1])
                 for first in range(0, x_shape[0], step):
                     n = min(step, x_shape[0] - first)
-                    if whole is None:
+                    if matrix is None:
                         X = _next(rows, n * x_shape[1], x_type).reshape(n, x_shape[1])
                     else:
-                        X = whole[first : first + n]
+                        X = matrix[first : first + n]
                     yield X, _next(labels, n, y_type)
 
     def _check(self, shape: tuple[int, ...], dtype: Any) -> None:
         if len(shape) != 2 or not shape[1] or dtype.kind not in "fiub":
             raise DataError(
-                f"{self.name} holds an array of shape {shape} and type {dtype}; a matrix of numbers is read."
+                f"{self.name} holds an array of shape {shape} and type {dtype}; it must be a matrix of numbers."
             )
-        self.rows_in_all, self.rows_done = shape[0], 0
+        self.n_rows = shape[0]
+        self.rows_done = 0
 
 
 def _native(array: Any) -> Any:
-    """Return an array as Arrow can hold it: in this machine's order of bytes, no longer than float64."""
+    """Return an array as Arrow can hold it: in the byte order of this machine, at most float64."""
     too_long = array.dtype.kind == "f" and array.dtype.itemsize > 8
     return array.astype(np.float64 if too_long else array.dtype.newbyteorder("="), copy=False)
 
 
 def _header(file: Any, name: str) -> tuple[tuple[int, ...], Any, bool]:
-    """Shape and type of an array that is about to be read, and whether it is stored by columns."""
+    """Read shape and type of an array, and whether it is stored by columns."""
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, by_columns, dtype = read(file)
     if dtype.hasobject:
-        raise DataError(f"{name} holds Python objects, which are not read. Save numbers or texts.")
+        raise DataError(f"{name} holds Python objects, which are not read. Save numbers or strings.")
     return shape, dtype, by_columns and len(shape) > 1
 
 
 def _next(file: Any, count: int, dtype: Any) -> Any:
-    """Read so many numbers."""
+    """Read the next `count` numbers."""
     data = file.read(count * dtype.itemsize)
     if len(data) != count * dtype.itemsize:
         raise EOFError("the file ends too early")

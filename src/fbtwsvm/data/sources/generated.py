@@ -1,4 +1,4 @@
-"""Rows from a generator, as a source."""
+"""Rows from a generator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .base import DataError, Source, numbered_table, one_line
 
 
 class GeneratedSource(Source):
-    """``generate:NAME?rows=N&option=value...``; options are the parameters of the generator."""
+    """A generator, ``generate:NAME?rows=N&option=value...``; the options are its parameters."""
 
     def __init__(self, address: str) -> None:
         self.name = address
@@ -27,7 +27,7 @@ class GeneratedSource(Source):
         if kind not in GENERATORS:
             raise DataError(f"{address}: there are the generators {', '.join(GENERATORS)}.")
         try:
-            self.rows_in_all = int(options.pop("rows", 100_000))
+            self.n_rows = int(options.pop("rows", 100_000))
             self._generator = make(kind, **options)
         except TypeError as error:
             raise DataError(f"{address}: {kind} has no option {str(error).rpartition(' ')[2]}.") from error
@@ -37,6 +37,6 @@ class GeneratedSource(Source):
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
         self.rows_done = 0
-        for X, y in self._generator.blocks(self.rows_in_all):
+        for X, y in self._generator.blocks(self.n_rows):
             self.rows_done += len(y)
             yield numbered_table(X, y)

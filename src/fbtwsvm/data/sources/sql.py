@@ -1,4 +1,4 @@
-"""Rows from a database: the result of a query, fetched piece by piece (needs SQLAlchemy)."""
+"""Rows from a database: the result of a query, fetched in batches (needs SQLAlchemy)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _BATCH = 8192  # rows
 
 
 class SqlSource(Source):
-    """The rows of a query: any SQLAlchemy address with ``query=`` or ``table=`` at its end.
+    """The rows of a query: an SQLAlchemy address with ``query=`` or ``table=`` at its end.
 
-    To go on after a restart, rows are counted: the query should have an ORDER BY.
+    A restart skips as many rows as were learned, so the query should have an ORDER BY.
     """
 
     def __init__(self, address: str) -> None:
@@ -33,14 +33,12 @@ class SqlSource(Source):
             raise DataError(f"{place} is not an address of a database.") from error
         if self._url.drivername == "postgresql":  # the driver that the extra installs
             self._url = self._url.set(drivername="postgresql+psycopg")
-        place = self._url.set(
-            query={}, username=None, password=None
-        ).render_as_string()  # there may be secrets in these
-        self.name = f"{place} {self.query}"
+        public = self._url.set(query={}, username=None, password=None)  # without secrets
+        self.name = f"{public.render_as_string()} {self.query}"
         self.ordered = "order by" in self.query.lower()
         file = self._url.database
         if self._url.get_backend_name() == "sqlite" and file not in (None, "", ":memory:") and not os.path.exists(file):
-            raise FileNotFoundError(f"There is no file {file}.")  # SQLite would make an empty one
+            raise FileNotFoundError(f"There is no file {file}.")  # SQLite would create an empty one
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
@@ -50,11 +48,11 @@ class SqlSource(Source):
         try:
             engine = create_engine(self._url)
             with engine.connect().execution_options(stream_results=True) as connection:
-                result = connection.execute(text(self.query.replace(":", "\\:")))  # a colon is no parameter here
+                result = connection.execute(text(self.query.replace(":", "\\:")))  # a colon is not a parameter
                 names = list(result.keys())
                 twice = next((name for name in names if names.count(name) > 1), None)
                 if twice is not None:
-                    raise DataError(f"The query has two columns {twice!r}: name one of them otherwise (AS).")
+                    raise DataError(f"The query has two columns {twice!r}: rename one of them (AS).")
                 for rows in result.partitions(_BATCH):
                     yield pa.table(dict(zip(names, map(_column, zip(*rows, strict=True)), strict=True)))
         except (SQLAlchemyError, ImportError) as error:
@@ -63,11 +61,11 @@ class SqlSource(Source):
 
 
 def _split(address: str) -> tuple[str, str]:
-    """Take the query out of an address; it is everything after ``query=``."""
-    for word, make in (("query=", str), ("table=", 'SELECT * FROM "{}"'.format)):
-        for mark in ("?" + word, "&" + word):
-            before, found, query = address.partition(mark)
-            if found:
+    """Return address and query; the query is everything after ``query=``."""
+    for key, make in (("query=", str), ("table=", 'SELECT * FROM "{}"'.format)):
+        for separator in ("?", "&"):
+            before, match, query = address.partition(separator + key)
+            if match:
                 return before, make(unquote(query))
     place = address.partition("?")[0].rpartition("@")[2]
     raise DataError(f"{place}: say what to read, as in sqlite:///file.db?query=SELECT a, b, y FROM rows ORDER BY id")
@@ -76,5 +74,5 @@ def _split(address: str) -> tuple[str, str]:
 def _column(values: tuple[Any, ...]) -> pa.Array:
     try:
         return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # mixed kinds
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # mixed types
         return pa.array([None if value is None else str(value) for value in values])

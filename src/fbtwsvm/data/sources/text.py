@@ -1,7 +1,7 @@
-"""Rows from text: CSV, TSV, ARFF and libsvm; from files or standard input, compressed or not.
+"""Rows from text: CSV, TSV, ARFF and libsvm, from files or standard input, compressed or not.
 
-Every value is read as text, and only `data.columns` says which are numbers: what a column is never depends on where
-a file happens to be cut.
+Every value is read as text, and `data.columns` decides which columns hold numbers: so the type of a column never
+depends on where a file is cut.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _DELIMITERS = ",;\t|"
 
 
 class TextSource(FileSource):
-    """A stream of bytes, opened, unpacked and cut into whole lines."""
+    """A text: opened, decompressed and cut into complete rows."""
 
     def __init__(self, path: str) -> None:
-        self.path = self.name = path
+        super().__init__(path)
         self.repeats = path != "-"
         self._file: Any = None
 
@@ -45,23 +45,22 @@ class TextSource(FileSource):
         return self._file.tell() / size if size else None
 
     def _stream(self) -> Callable[[int], bytes]:
-        """Open the source; returns what reads the next bytes, as soon as there are any."""
+        """Open the source, and return a function that reads the next bytes as soon as there are any."""
         file: Any = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
         self._file = file
         start = file.peek(4)[:4]
         if start[:2] == b"\x1f\x8b":
-            unpacked: Callable[[int], bytes] = gzip.GzipFile(fileobj=file).read1
-            return unpacked
+            return gzip.GzipFile(fileobj=file).read1
         if start == b"\x28\xb5\x2f\xfd":
             return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd").read  # type: ignore[no-any-return]
-        plain: Callable[[int], bytes] = file.read1
-        return plain
+        return file.read1  # type: ignore[no-any-return]
 
     def _blocks(self, cutter: LineCutter | None = None) -> Iterator[bytes]:
-        """Yield whole rows, many at a time."""
+        """Yield complete rows, many at a time."""
         cutter = cutter or LineCutter()
         try:
-            read, rest = self._stream(), b""
+            read = self._stream()
+            rest = b""
             while piece := read(_PIECE):
                 rest += piece
                 end = cutter.end(rest)
@@ -75,7 +74,7 @@ class TextSource(FileSource):
         except (EOFError, gzip.BadGzipFile, zlib.error, pa.ArrowInvalid) as error:
             raise DataError(f"{self.name} is compressed, and damaged or cut off: {one_line(error)}") from error
         except OSError as error:
-            if error.errno:  # the system says what is wrong, not the decompressor
+            if error.errno:  # an error of the operating system, not of the decompressor
                 raise
             raise DataError(f"{self.name} is compressed, and damaged or cut off: {one_line(error)}") from error
         finally:
@@ -84,25 +83,26 @@ class TextSource(FileSource):
 
 
 class LineCutter:
-    """Finds where the last whole row of a buffer ends; a buffer begins where the last row ended."""
+    """Finds the end of the last complete row of a buffer, which begins at the start of a row."""
 
     def end(self, buffer: bytes) -> int:
-        """Return the place after the last line end, or 0."""
+        """Return the position after the last line end, or 0."""
         return buffer.rfind(b"\n") + 1
 
 
 class QuoteCutter(LineCutter):
-    """The same where a line end between quotes does not count; each byte is looked at once."""
+    """Does the same for CSV, where a line end between quotes does not end a row; reads each byte once."""
 
     def __init__(self, delimiter: str | None) -> None:
         self.delimiter = delimiter
-        self._seen, self._state = 0, 0
+        self._seen = 0
+        self._state = 0
 
     def end(self, buffer: bytes) -> int:
-        """Return the place after the last row, or 0."""
+        """Return the position after the last row, or 0."""
         if self.delimiter is None:
-            line, found, _ = buffer.lstrip(b"\xef\xbb\xbf\r\n").partition(b"\n")
-            if not found:
+            line, line_end, _ = buffer.lstrip(b"\xef\xbb\xbf\r\n").partition(b"\n")
+            if not line_end:
                 return 0
             self.delimiter = max(_DELIMITERS, key=lambda each: line.count(each.encode()))
         data = np.frombuffer(buffer, dtype=np.uint8)
@@ -113,10 +113,10 @@ class QuoteCutter(LineCutter):
 
 @compiled
 def _last_row_end(data, start, state, delimiter):
-    """Follow the quotes of CSV from `start` on; returns the place after the last row (or 0) and the state at the end.
+    """Follow the quotes of CSV from `start` on, and return the position after the last row (or 0) and the last state.
 
-    States: 0 at the start of a field, 1 within one, 2 between quotes, 3 after a quote between quotes.  A quote within a
-    field that did not begin with one is a letter like any other.
+    States: 0 at the start of a field, 1 within a field, 2 between quotes, 3 after a quote between quotes.  In a field
+    that does not begin with a quote, a quote is a letter like any other.
     """
     end = 0
     for i in range(start, len(data)):
@@ -127,7 +127,8 @@ def _last_row_end(data, start, state, delimiter):
         elif state == 3 and letter == 34:
             state = 2
         elif letter == 10:
-            state, end = 0, i + 1
+            state = 0
+            end = i + 1
         elif letter == delimiter:
             state = 0
         elif state == 0 and letter == 34:
@@ -142,18 +143,21 @@ class DelimitedSource(TextSource):
 
     def __init__(self, path: str, delimiter: str | None = None, header: bool = True) -> None:
         super().__init__(path)
-        self.delimiter, self.header = delimiter, header
+        self.delimiter = delimiter
+        self.header = header
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
-        names, rows, cutter = None, 0, QuoteCutter(self.delimiter)
+        names = None
+        rows = 0
+        cutter = QuoteCutter(self.delimiter)
         for block in self._blocks(cutter):
             if names is None:
                 block = block.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
                 if not block:
                     continue
                 first, _, rest = block.partition(b"\n")
-                cutter.delimiter = cutter.delimiter or ","  # one line without an end
+                cutter.delimiter = cutter.delimiter or ","  # the file is one line without an end
                 names = self._names(first, cutter.delimiter)
                 block = rest if self.header else block
             if block.strip():
@@ -168,7 +172,7 @@ class DelimitedSource(TextSource):
             text = line.decode().rstrip("\r")
             fields = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
         except UnicodeDecodeError as error:
-            raise DataError(f"{self.name} is not a text in UTF-8, or not a text at all.") from error
+            raise DataError(f"{self.name} is not text in UTF-8.") from error
         except csv.Error as error:
             raise DataError(
                 f"{self.name}: the first line cannot be read ({error}); do lines end in a newline?"
@@ -196,12 +200,12 @@ def _distinct(names: list[str], source: str) -> list[str]:
 
 
 def _parse(block: bytes, names: list[str], delimiter: str, quote: str, rows: int, source: str) -> Any:
-    """Parse whole lines; `rows` is how many rows came before them."""
-    whole = max(len(block) + 1, 2**16)
+    """Parse complete rows; `rows` is the number of rows before them."""
+    size = max(len(block) + 1, 2**16)
     try:
         return pacsv.read_csv(
             pa.BufferReader(block),
-            read_options=pacsv.ReadOptions(column_names=names, use_threads=False, block_size=whole),
+            read_options=pacsv.ReadOptions(column_names=names, use_threads=False, block_size=size),
             parse_options=pacsv.ParseOptions(delimiter=delimiter, quote_char=quote, newlines_in_values=True),
             convert_options=pacsv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, null_values=[]
@@ -209,45 +213,42 @@ def _parse(block: bytes, names: list[str], delimiter: str, quote: str, rows: int
         )
     except pa.ArrowInvalid as error:
         reason = str(error).removeprefix("CSV parse error: ")
-        reason = re.sub(r"Row #(\d+)", lambda found: f"row {rows + int(found[1]):,}", reason)
+        reason = re.sub(r"Row #(\d+)", lambda match: f"row {rows + int(match[1]):,}", reason)
         raise DataError(f"{source} cannot be read: {one_line(Exception(reason))}") from error
 
 
 class ArffSource(TextSource):
-    """ARFF with plain rows; nominal attributes come as categories, "?" is a missing value."""
+    """ARFF with dense rows; nominal attributes are categories, and "?" is a missing value."""
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
-        head, attributes, rows = b"", None, 0
+        head = b""
+        attributes = None
+        rows = 0
         for block in self._blocks():
             if attributes is None:
                 head += block
-                found = re.search(rb"^\s*@data[^\n]*\n", head, re.IGNORECASE | re.MULTILINE)
-                if found is None:
+                data = re.search(rb"^\s*@data[^\n]*\n", head, re.IGNORECASE | re.MULTILINE)
+                if data is None:
                     continue
-                attributes = _attributes(head[: found.start()].decode(errors="replace"), self.name)
-                block = head[found.end() :]
-            if not block.strip():
-                continue
+                attributes = _attributes(head[: data.start()].decode(errors="replace"), self.name)
+                block = head[data.end() :]
             if block.lstrip().startswith(b"{"):
-                raise DataError(f"{self.name}: sparse ARFF is not supported; write plain rows, or libsvm text.")
+                raise DataError(f"{self.name}: sparse ARFF is not supported; write dense rows, or libsvm text.")
             block = b"\n".join(_arff_line(line) for line in block.split(b"\n"))
             if not block.strip():
                 continue
             table = _parse(block, list(attributes), ",", "'", rows, self.name)
             rows += table.num_rows
-            yield pa.table(
-                {
-                    name: table[name].dictionary_encode() if nominal else table[name]
-                    for name, nominal in attributes.items()
-                }
-            )
+            columns = {name: table[name] for name in attributes}
+            columns |= {name: column.dictionary_encode() for name, column in columns.items() if attributes[name]}
+            yield pa.table(columns)
         if attributes is None:
             raise DataError(f"{self.name} has no @data line.")
 
 
 def _arff_line(line: bytes) -> bytes:
-    """Return a row with one kind of quotes and no blanks before them, or nothing for a comment."""
+    """Return a row with single quotes only and no blanks before them, or nothing for a comment."""
     line = line.strip()
     if line[:1] == b"%":
         return b""
@@ -257,17 +258,17 @@ def _arff_line(line: bytes) -> bytes:
 
 
 def _attributes(head: str, source: str) -> dict[str, bool]:
-    """Names of the attributes, and whether each is nominal."""
+    """Return the names of the attributes, and whether each is nominal."""
     pattern = r"""^\s*@attribute\s+('[^']*'|"[^"]*"|[^\s]+)\s+(.+?)\s*$"""
-    found = re.findall(pattern, head, re.IGNORECASE | re.MULTILINE)
-    _distinct([name.strip("'\"") for name, _ in found], source)
-    return {name.strip("'\""): kind.startswith("{") for name, kind in found}
+    matches = re.findall(pattern, head, re.IGNORECASE | re.MULTILINE)
+    names = _distinct([name.strip("'\"") for name, _ in matches], source)
+    return {name: kind.startswith("{") for name, (_, kind) in zip(names, matches, strict=True)}
 
 
 class LibsvmSource(TextSource):
-    """Libsvm text, "label index:value ..." with indices from 1: columns x0, x1, ... and the label y.
+    """Text in libsvm format, "label index:value ..." with indices from 1: columns x0, x1, ... and the label y.
 
-    The number of columns is given, or that of the first megabyte.
+    Without `n_features` the number of columns is that of the first megabyte.
     """
 
     def __init__(self, path: str, n_features: int | None = None) -> None:
@@ -276,9 +277,10 @@ class LibsvmSource(TextSource):
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
-        from sklearn.datasets import load_svmlight_file  # takes its time to import
+        from sklearn.datasets import load_svmlight_file  # slow to import
 
-        count, rows = self.n_features, 0
+        count = self.n_features
+        rows = 0
         for block in self._blocks():
             try:
                 X, y = load_svmlight_file(io.BytesIO(block), n_features=count, zero_based=False)
@@ -292,11 +294,11 @@ class LibsvmSource(TextSource):
             step = max(1, _MOST_VALUES // max(count, 1))
             for first in range(0, len(y), step):
                 part = slice(first, first + step)
-                yield numbered_table(X[part].toarray(), _whole(y[part]))
+                yield numbered_table(X[part].toarray(), _integers(y[part]))
             rows += len(y)
 
 
-def _whole(labels: Any) -> Any:
-    """Labels as whole numbers where they are."""
-    whole = labels.astype(np.int64)
-    return whole if (whole == labels).all() else labels
+def _integers(labels: Any) -> Any:
+    """Return labels as integers if they are all integers."""
+    integers = labels.astype(np.int64)
+    return integers if (integers == labels).all() else labels

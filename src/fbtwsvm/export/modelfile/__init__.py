@@ -1,4 +1,4 @@
-"""Models in files that are safe to open: no pickle, one documented format, a checksum, written in one step."""
+"""Model files that are safe to open: a documented format without code, with a checksum, written in one step."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ __all__ = ["FORMAT", "ModelFileError", "load", "save"]
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a model into a file, in place of an older one only when all of it is on disk.
+    """Save a model to a file.
+
+    An older file is replaced in one step, when the new one is complete.
 
     Parameters
     ----------
     model : FBTWSVM or TableModel
-        The model, learned or not.  Its parameters must be plain values: kernels that are functions, transformers and
-        drift detectors of other packages are code, which the file does not hold (pickle does).
+        The model, fitted or not.  Its parameters must be plain values: a file holds no code, so a model with a kernel
+        function, or with a transformer or drift detector of another package, cannot be saved (use pickle).
     path : path-like
-        Where to write it, usually ``something.fbt``.
+        Path of the file, usually ``something.fbt``.
 
     Examples
     --------
@@ -45,7 +47,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model from a file; no code of the file is run, since there is none in it.
+    """Load a model from a file, without running any code from it.
 
     Parameters
     ----------
@@ -55,13 +57,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     FBTWSVM or TableModel
-        The model, with the columns that it reads if it came from the command line: it answers with the same bits, and
-        goes on learning as if it had never been saved.
+        The model; a TableModel if the command wrote it.  It predicts exactly as before, and goes on learning as if it
+        had not been saved.
 
     Raises
     ------
     ModelFileError
-        If the file is not a model, is truncated, altered, or from a newer version; the message says which.
+        If the file is not a model, is truncated or altered, or is from a newer version; the message says which.
     """
     with reading(path) as reader:
         model = Choice(_kinds(), str).read(reader.tree, Context(reader))
@@ -70,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _kinds() -> dict[str, Spec]:
-    """Return what a file may hold; a model of tables needs pyarrow, which not every user has."""
+    """Return the kinds of models that a file may hold; a TableModel needs pyarrow."""
     kinds: dict[str, Spec] = {"classifier": CLASSIFIER}
     if find_spec("pyarrow"):
         from .table import TABLE_MODEL

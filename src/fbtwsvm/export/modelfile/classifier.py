@@ -1,4 +1,4 @@
-"""Format 1 of a model file: a classifier, at whatever stage it is."""
+"""Format 1 of a model file: a classifier at any stage."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ...classifier import FBTWSVM, Model, model_of, parameters_of, with_model
 from ...online.model import StreamModel
 from ...online.warm_up import WarmUpModel, small_stream, warm_up_rows
 from .container import ModelFileError, Writer
-from .parts import CHECKED_ROWS, COUNT, DECISION, MAPPING, PARAMETER, check_sorted, map_width
+from .parts import CHECKED_ROWS, COUNT, DECISION, MAPPING, PARAMETER, check_sorted, mapped_columns
 from .schema import FLOATS, ArrayOf, Context, DType, Float, Int, Maybe, Record, Spec, Text, parts_of
 from .stream import FIT_SUMS, STREAM
 from .strings import Labels, Strings
 
-# What every stage has.
+# What a classifier has at every stage.
 _LEARNED: dict[str, Spec] = {
     "n_features_in_": Int(1), "feature_names_in_": Maybe(Strings("F")), "_dtype": DType(), "classes_": Labels("K"),
     "gamma_": Maybe(Float()), "n_components_": Int(1), "n_iter_": COUNT, "duality_gap_": ArrayOf("f8", "K", "K"),
 }  # fmt: skip
-# What a fit has beyond that.
+# What a fitted classifier has beyond that.
 _FIT = Record(
     dict,
     {
@@ -39,7 +39,7 @@ _FIT = Record(
 
 
 class _Classifier:
-    """A classifier: its parameters, and what it has learned if it has."""
+    """A classifier: its parameters, and what it has learned."""
 
     def write(self, estimator: FBTWSVM, writer: Writer) -> dict[str, Any]:
         """Write it."""
@@ -47,9 +47,10 @@ class _Classifier:
         if not hasattr(estimator, "classes_"):
             return {"parameters": parameters, "learned": None, "stage": None}
         model = model_of(estimator)
-        columns = {"n_features_in_": estimator.n_features_in_} | {"feature_names_in_": names_of(estimator)}
         learned = {
-            **columns, "_dtype": model.dtype, "classes_": model.classes, "gamma_": model.gamma,
+            "n_features_in_": estimator.n_features_in_,
+            "feature_names_in_": getattr(estimator, "feature_names_in_", None),
+            "_dtype": model.dtype, "classes_": model.classes, "gamma_": model.gamma,
             "n_components_": estimator.n_components_, "n_iter_": model.n_iter, "duality_gap_": model.gaps,
         }  # fmt: skip
         nodes = {name: spec.write(learned[name], writer) for name, spec in _LEARNED.items()}
@@ -73,9 +74,8 @@ class _Classifier:
 
     @staticmethod
     def _unlearned(node: Any, context: Context) -> FBTWSVM:
-        known = FBTWSVM().get_params(deep=False)
-        if not isinstance(node, dict) or not set(node) <= set(known):
-            raise ModelFileError("it has parameters that this version does not know")
+        if not isinstance(node, dict) or not set(node) <= set(FBTWSVM().get_params(deep=False)):
+            raise ModelFileError("it has parameters that this version does not have")
         try:
             estimator = FBTWSVM(**{name: PARAMETER.read(value, context) for name, value in node.items()})
             estimator._validate_params()
@@ -89,13 +89,8 @@ class _Classifier:
 CLASSIFIER = _Classifier()
 
 
-def names_of(estimator: FBTWSVM) -> Any:
-    """Return the names of the columns, or None."""
-    return getattr(estimator, "feature_names_in_", None)
-
-
 def _write_stage(estimator: FBTWSVM, model: Model, writer: Writer) -> Any:
-    """Write the part that depends on how far the model has come."""
+    """Write the part that depends on the stage of the model."""
     if isinstance(model, StreamModel):
         return ["learning", {
             "learner": STREAM.write(model, writer), "shown": model.members.index(model.leader),
@@ -112,7 +107,7 @@ def _write_stage(estimator: FBTWSVM, model: Model, writer: Writer) -> Any:
 
 
 def _read_stage(node: Any, context: Context, estimator: FBTWSVM, learned: dict[str, Any]) -> Model:
-    """Read it as a model."""
+    """Read the part that depends on the stage of the model."""
     wanted = warm_up_rows(parameters_of(estimator))
     match node:
         case ["learning", {"learner": stream, "shown": shown, "kept_": kept, "n_support_": support, **rest}] if (
@@ -147,14 +142,14 @@ def _read_fit(node: Any, context: Context, learned: dict[str, Any], history: dic
 
 
 def _write_history(model: BatchModel, writer: Writer) -> Any:
-    """Write what a fit goes on from: rows or sums."""
+    """Write the training rows that a fit keeps to go on from, or their sums."""
     if model.rows is not None:
         return ["rows", CHECKED_ROWS.write(model.rows, writer)]
     return None if model.sums is None else ["sums", FIT_SUMS.write(model.sums, writer)]
 
 
 def _read_history(node: Any, context: Context) -> dict[str, Any]:
-    """Read what a fit goes on from; version 0.5.0 wrote a note where there is nothing."""
+    """Read the rows or sums that a fit keeps; version 0.5.0 wrote a note if it kept none."""
     match node:
         case None:
             return {}
@@ -169,7 +164,7 @@ def _read_history(node: Any, context: Context) -> dict[str, Any]:
 
 
 def _set_jobs(model: StreamModel, n_jobs: int | None) -> None:
-    """Let the stream use as many threads as the parameters say; the file does not hold it twice."""
+    """Set the number of threads of a stream to that of the parameters; the file stores it once."""
     parts: list[Any] = [model, *model.members]
     for part in parts:
         options = replace(part.settings.options, n_jobs=n_jobs)
@@ -177,9 +172,9 @@ def _set_jobs(model: StreamModel, n_jobs: int | None) -> None:
 
 
 def _check(model: Model, n_features: int) -> None:
-    """Let the map see a row: what comes out must be what the planes expect."""
+    """Check that the planes fit the classes and the feature map, by mapping a row."""
     check_sorted(model.classes)
-    if map_width(model.mapping, n_features) != model.planes.shape[2]:
+    if mapped_columns(model.mapping, n_features) != model.planes.shape[2]:
         raise ModelFileError("its planes do not fit its feature map")
     one = np.zeros((1, n_features), dtype=model.mapping.dtype)
     try:

@@ -1,4 +1,4 @@
-r"""The bytes of a model file: a JSON tree and arrays in one file with a checksum, read without trusting any of it.
+r"""The bytes of a model file: a JSON tree, arrays and a checksum; a reader checks all of it.
 
     bytes                what
     8                    magic, b"\x93FBTSVM\n"
@@ -8,8 +8,8 @@ r"""The bytes of a model file: a JSON tree and arrays in one file with a checksu
     the arrays           in the order of the header, each padded with zeros to a multiple of 64
     32                   SHA-256 of everything before
 
-An array stands in the tree as its number.  Sizes follow from the header alone, and a file of any other size is refused,
-so nothing is allocated that the file does not hold.
+In the tree an array is represented by its number.  The header determines the size of the file, and a file of another
+size is refused, so a reader never allocates more than the file holds.
 """
 
 from __future__ import annotations
@@ -35,33 +35,34 @@ _START = 16
 _ALIGN = 64
 _DIGEST = 32
 _BLOCK = 2**20
-_MOST_HEADER = 2**20  # bytes: what is long belongs into arrays, and parsed JSON takes many times its size
-# What code that puts a thing together may say of parts that are well-formed one by one and wrong together.
+_MOST_HEADER = 2**20  # bytes; long data belongs in arrays, since parsed JSON takes many times its size
+# Errors when a model is built of parts that are valid one by one, but do not fit together.
 _MISFITS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError, MemoryError)
 
 
 class ModelFileError(ValueError):
-    """A file that cannot be a model, or a model that cannot be in a file; the message says why."""
+    """Error of a file that is not a valid model, or of a model that cannot be saved; the message says why."""
 
 
 class Writer:
-    """Collects the arrays of a tree; an array that occurs twice is stored once."""
+    """Collects the arrays of a model; an array that occurs twice is stored once."""
 
     def __init__(self) -> None:
         self.arrays: list[Array] = []
         self._numbers: dict[int, int] = {}
 
     def add(self, array: Array) -> int:
-        """Return the number that stands for an array in the tree."""
+        """Store an array, and return its number."""
         if id(array) not in self._numbers:
             self._numbers[id(array)] = len(self.arrays)
-            self.arrays.append(array)  # which also keeps its id from being used again
+            self.arrays.append(array)  # this reference also keeps its id from being used again
         return self._numbers[id(array)]
 
 
 def write(path: str | os.PathLike[str], tree: Any, arrays: list[Array]) -> None:
-    """Write a file, so that at any instant there is either the old one or the new one, complete."""
-    table, blocks = [], []
+    """Write a file, in one step."""
+    table = []
+    blocks = []
     for array in arrays:
         kind = f"{array.dtype.kind}{array.dtype.itemsize}"
         if kind not in TYPES:
@@ -82,7 +83,7 @@ def write(path: str | os.PathLike[str], tree: Any, arrays: list[Array]) -> None:
 
 
 def _parts(header: bytes, blocks: list[Array]) -> Iterator[Any]:
-    """Yield everything before the checksum, in order."""
+    """Yield everything before the checksum."""
     yield MAGIC + FORMAT.to_bytes(4, "little") + len(header).to_bytes(4, "little")
     yield header + bytes(-(_START + len(header)) % _ALIGN)
     for block in blocks:
@@ -92,17 +93,18 @@ def _parts(header: bytes, blocks: list[Array]) -> Iterator[Any]:
 
 
 class Reader:
-    """The tree of an open file, and its arrays on demand."""
+    """The tree of an open file, and its arrays when they are needed."""
 
-    def __init__(self, file: BufferedReader, version: int, header: Any, end: int, start: int) -> None:
-        self.version = version
+    def __init__(self, file: BufferedReader, header: Any, end: int, start: int) -> None:
         if not isinstance(header, dict) or set(header) != {"arrays", "model"}:
-            raise ModelFileError("its header is not that of a model")
+            raise ModelFileError("its header is not the header of a model")
+        if not isinstance(header["arrays"], list):
+            raise ModelFileError("its list of arrays is not a list")
         self.tree = header["model"]
         self._file = file
         self._table: list[tuple[str, tuple[int, ...], str, int]] = []
-        self._known: dict[int, Array] = {}
-        for entry in _listed(header["arrays"]):
+        self._arrays: dict[int, Array] = {}
+        for entry in header["arrays"]:
             kind, shape, order = _entry(entry)
             self._table.append((kind, shape, order, start))
             start += _padded(math.prod(shape) * np.dtype(TYPES[kind]).itemsize)
@@ -111,40 +113,34 @@ class Reader:
         if start != end:
             raise ModelFileError("the file holds more than its header names")
 
-    def look(self, number: Any) -> tuple[str, tuple[int, ...]]:
-        """Return type and shape of an array without reading it."""
+    def type_and_shape(self, number: Any) -> tuple[str, tuple[int, ...]]:
+        """Return type and shape of an array, without reading it."""
         if type(number) is not int or not 0 <= number < len(self._table):
             raise ModelFileError("an array is missing")
         kind, shape, _, _ = self._table[number]
         return kind, shape
 
     def array(self, number: int) -> Array:
-        """Read an array; the same one whenever it is asked for again."""
-        if number not in self._known:
+        """Read an array; the same number always gives the same object."""
+        if number not in self._arrays:
             kind, shape, order, start = self._table[number]
             array = np.empty(shape[::-1] if order == "F" else shape, dtype=TYPES[kind])
             self._file.seek(start)
             if array.size and self._file.readinto(array.reshape(-1).view(np.uint8).data) != array.nbytes:
                 raise ModelFileError("the file ends too early")
             if kind == "b1" and array.size and array.view(np.uint8).max() > 1:
-                raise ModelFileError("an array of truth values holds something else")
-            self._known[number] = array.T if order == "F" else array
-        return self._known[number]
+                raise ModelFileError("an array of booleans holds something else")
+            self._arrays[number] = array.T if order == "F" else array
+        return self._arrays[number]
 
     def check_all_used(self) -> None:
-        """Refuse a file with arrays that nobody asked for."""
-        if len(self._known) != len(self._table):
+        """Refuse a file with arrays that the model does not use."""
+        if len(self._arrays) != len(self._table):
             raise ModelFileError("the file holds arrays that do not belong to the model")
 
 
-def _listed(entries: Any) -> list[Any]:
-    if not isinstance(entries, list):
-        raise ModelFileError("its list of arrays is not one")
-    return entries
-
-
 def _entry(entry: Any) -> tuple[str, tuple[int, ...], str]:
-    """Check one line of the list of arrays."""
+    """Check an entry of the list of arrays."""
     match entry:
         case [str(kind), list(shape), "C" | "F" as order] if kind in TYPES and len(shape) <= 4:
             if all(type(size) is int and 0 <= size < 2**40 for size in shape):
@@ -158,7 +154,7 @@ def _padded(size: int) -> int:
 
 @contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[Reader]:
-    """Open a file for reading; its size, version and checksum are checked first, and then its header."""
+    """Open a file for reading, after a check of its size, version, checksum and header."""
     if not os.path.isfile(path):
         if not os.path.exists(path):
             raise FileNotFoundError(f"There is no file {os.fspath(path)}.")
@@ -179,10 +175,11 @@ def _open(file: BufferedReader) -> Reader:
     start = file.read(_START)
     if start[: len(MAGIC)] != MAGIC:
         raise ModelFileError("it does not begin like a model file")
-    version, length = int.from_bytes(start[8:12], "little"), int.from_bytes(start[12:16], "little")
+    version = int.from_bytes(start[8:12], "little")
+    length = int.from_bytes(start[12:16], "little")
     if not 1 <= version <= FORMAT:
         raise ModelFileError(
-            f"it has format version {version}, and this version of fbtwsvm knows 1 to {FORMAT}; install a newer one"
+            f"it has format version {version}, and this version of fbtwsvm reads 1 to {FORMAT}; install a newer one"
         )
     first, end = _padded(_START + length), size - _DIGEST
     if len(start) < _START or length > _MOST_HEADER or first > end:
@@ -194,11 +191,11 @@ def _open(file: BufferedReader) -> Reader:
         header = json.loads(file.read(length).decode())
     except (ValueError, RecursionError) as error:
         raise ModelFileError("its header is not JSON") from error
-    return Reader(file, version, header, end, first)
+    return Reader(file, header, end, first)
 
 
 def _digest(file: BinaryIO, end: int) -> bytes:
-    """Checksum of the first `end` bytes; the file is then at that place."""
+    """Return the checksum of the first `end` bytes, and leave the file at their end."""
     digest = hashlib.sha256()
     file.seek(0)
     left = end

@@ -29,10 +29,10 @@ _KERNEL = Text(*KERNELS)
 
 
 class Parameter:
-    """A parameter of the classifier: a word, a number, a pair, class weights, a map or detector of ours."""
+    """A parameter of the classifier: a string, number, pair, class weights, feature map or drift detector."""
 
     def write(self, value: Any, writer: Writer) -> Any:
-        """Write it, or say why it cannot be in a file."""
+        """Write it, or refuse a value that cannot be in a file."""
         if isinstance(value, np.generic):
             value = value.item()
         if value is None or isinstance(value, (bool, int, str)):
@@ -48,12 +48,12 @@ class Parameter:
         if type(value) is HoeffdingDrift:
             return ["hoeffding_drift", DETECTOR.write(value, writer)]
         raise ModelFileError(
-            f"A model file holds no code, so the parameter value {value!r} cannot be saved in one (functions, random "
-            "states, transformers and detectors of other packages). Choose another, or use pickle."
+            f"A model file holds no code, so the parameter value {value!r} cannot be saved (nor can functions, random "
+            "states, transformers and detectors of other packages). Choose another value, or use pickle."
         )
 
     def read(self, node: Any, context: Context) -> Any:
-        """Read it; whether it suits the parameter is checked when all are known."""
+        """Read it; the classifier checks later whether it suits the parameter."""
         if node is None or type(node) in (bool, int):
             return node
         if type(node) is str:
@@ -131,10 +131,10 @@ _MAP_NAMES = {cls: name for cls, (name, _) in _MAPS.items()}
 def _map_name(transformer: Any) -> str:
     if type(transformer) not in _MAP_NAMES:
         raise ModelFileError(
-            f"A model file holds no code, so a model with the map {transformer!r} cannot be saved in one. Use pickle."
+            f"A model file holds no code, so a model with the map {transformer!r} cannot be saved. Use pickle."
         )
     if callable(getattr(transformer, "kernel", None)):
-        raise ModelFileError("A model file holds no code, so a kernel that is a function cannot be saved. Use pickle.")
+        raise ModelFileError("A model file holds no code, so a kernel function cannot be saved. Use pickle.")
     return _MAP_NAMES[type(transformer)]
 
 
@@ -155,22 +155,22 @@ CHECKED_ROWS = Record(
 
 
 def check_sorted(classes: Any) -> None:
-    """Refuse classes that are not sorted, or not different: indices are found by bisection."""
+    """Refuse classes that are not sorted or not distinct: the code finds indices by bisection."""
     try:
-        rising = bool((classes[1:] > classes[:-1]).all())
+        increasing = bool((classes[1:] > classes[:-1]).all())
     except TypeError as error:
         raise ModelFileError("classes cannot be compared") from error
-    if not rising:
+    if not increasing:
         raise ModelFileError("classes are not sorted")
 
 
-def map_width(mapping: Mapping, n_features: int) -> int:
-    """Return how many columns a map makes, bias included, without making any."""
+def mapped_columns(mapping: Mapping, n_features: int) -> int:
+    """Return the number of mapped columns, with the bias, from the sizes of the map alone."""
     transformer = mapping.transformer
     if transformer is None:
         return n_features + 1
     if isinstance(transformer, (AdditiveIntersectionFeatures, AdditiveChi2Sampler)):
         return n_features * (2 * int(transformer.sample_steps) - 1) + 1
-    made = {NystroemFeatures: "landmarks_", ExactKernel: "rows_", FourierFeatures: "phases_"}
-    array = getattr(transformer, made.get(type(transformer), "random_offset_"))
+    names = {NystroemFeatures: "landmarks_", ExactKernel: "rows_", FourierFeatures: "phases_"}
+    array = getattr(transformer, names.get(type(transformer), "random_offset_"))
     return int(array.shape[0]) + 1

@@ -1,13 +1,14 @@
-"""What may stand in a model file: small descriptions that write a value and read it back, checking all of it.
+"""The schema of a model file: small descriptions that write a value, and read it back with all checks.
 
-A description is used in both directions, so what is written and what is checked cannot drift apart.  Sizes have names
-("K" classes, "D" columns): the first array that is read gives a name its value, and every later one must agree.
+The same description writes and reads, so the two always agree.  Sizes have names ("K" classes, "D" columns): the first
+array with a name sets its size, and all later ones must have the same.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,18 +21,19 @@ FLOATS = ("f8", "f4")
 Size = int | str | None
 
 
+@dataclass(frozen=True)
 class Context:
-    """A reader with the sizes known so far."""
+    """A reader, and the named sizes so far."""
 
-    def __init__(self, reader: Reader, sizes: dict[str, int] | None = None) -> None:
-        self.reader, self.sizes = reader, {} if sizes is None else sizes
+    reader: Reader
+    sizes: dict[str, int] = field(default_factory=dict)
 
     def without(self, names: tuple[str, ...]) -> Context:
-        """Return a context in which some sizes are open again; what is learned of the others is shared."""
+        """Return a context in which some names have no size yet; the others are shared with this context."""
         return Context(self.reader, _Inner(self.sizes, names)) if names else self
 
     def expect(self, shape: tuple[int, ...], wanted: tuple[Size, ...]) -> None:
-        """Check a shape, and learn sizes from it."""
+        """Check a shape, and set the sizes that are new."""
         if len(shape) != len(wanted):
             raise ModelFileError(f"an array has {len(shape)} axes instead of {len(wanted)}")
         for size, want in zip(shape, wanted, strict=True):
@@ -42,11 +44,12 @@ class Context:
 
 
 class _Inner(dict[str, int]):
-    """Sizes of a part: some are its own, the rest belong to the whole."""
+    """Sizes of a part of a model: some are its own, the others are shared."""
 
     def __init__(self, outer: dict[str, int], own: tuple[str, ...]) -> None:
         super().__init__()
-        self._outer, self._own = outer, own
+        self._outer = outer
+        self._own = own
 
     def setdefault(self, name: str, size: int = 0) -> int:
         return super().setdefault(name, size) if name in self._own else self._outer.setdefault(name, size)
@@ -59,17 +62,18 @@ class Spec(Protocol):
     """A description of a value."""
 
     def write(self, value: Any, writer: Writer) -> Any:
-        """Return what stands for the value in the tree."""
+        """Return the node of the tree that represents the value."""
 
     def read(self, node: Any, context: Context) -> Any:
-        """Return the value, or refuse it."""
+        """Return the value of a node, or refuse the node."""
 
 
+@dataclass(frozen=True)
 class Int:
-    """A whole number."""
+    """An integer."""
 
-    def __init__(self, low: int = -(2**62), high: int = 2**62) -> None:
-        self.low, self.high = low, high
+    low: int = -(2**62)
+    high: int = 2**62
 
     def write(self, value: Any, writer: Writer) -> int:
         """Write it as a JSON number."""
@@ -78,15 +82,15 @@ class Int:
     def read(self, node: Any, context: Context) -> int:
         """Read it within its bounds."""
         if type(node) is not int or not self.low <= node <= self.high:
-            raise ModelFileError("a whole number is missing or out of bounds")
+            raise ModelFileError("an integer is missing or out of bounds")
         return node
 
 
 class Float:
-    """A number; infinities and NaN, which JSON has not, are words."""
+    """A number; infinities and NaN, which JSON does not have, are strings."""
 
     def write(self, value: Any, writer: Writer) -> float | str:
-        """Write it so that every bit comes back."""
+        """Write it without loss."""
         return float(value) if math.isfinite(value) else repr(float(value))
 
     def read(self, node: Any, context: Context) -> float:
@@ -97,7 +101,7 @@ class Float:
 
 
 class Bool:
-    """A truth value."""
+    """A boolean."""
 
     def write(self, value: Any, writer: Writer) -> bool:
         """Write it."""
@@ -106,15 +110,16 @@ class Bool:
     def read(self, node: Any, context: Context) -> bool:
         """Read it."""
         if type(node) is not bool:
-            raise ModelFileError("a truth value is missing")
+            raise ModelFileError("a boolean is missing")
         return node
 
 
 class Text:
-    """A short text, perhaps one of a few."""
+    """A short string, or one of a few options."""
 
     def __init__(self, *options: str, most: int = 10_000) -> None:
-        self.options, self.most = options, most
+        self.options = options
+        self.most = most
 
     def write(self, value: Any, writer: Writer) -> str:
         """Write it, unless it could not be read again."""
@@ -123,7 +128,7 @@ class Text:
     def read(self, node: Any, context: Context | None) -> str:
         """Read it."""
         if type(node) is not str or len(node) > self.most or (self.options and node not in self.options):
-            raise ModelFileError("a word is missing, unknown or too long")
+            raise ModelFileError("a string is missing, unknown or too long")
         return node
 
 
@@ -139,11 +144,11 @@ class DType:
         return np.dtype(Text("float32", "float64").read(node, context))
 
 
+@dataclass(frozen=True)
 class Maybe:
     """A value or None."""
 
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
+    spec: Spec
 
     def write(self, value: Any, writer: Writer) -> Any:
         """Write it."""
@@ -155,19 +160,21 @@ class Maybe:
 
 
 class ArrayOf:
-    """An array of given types and shape; whole numbers may have bounds, the upper one perhaps a named size."""
+    """An array of some types and a shape; integers may have bounds, and `below` may be a named size."""
 
     def __init__(self, types: tuple[str, ...] | str, *shape: Size, low: int | None = None, below: Size = None) -> None:
         self.types = (types,) if isinstance(types, str) else types
-        self.shape, self.low, self.below = shape, low, below
+        self.shape = shape
+        self.low = low
+        self.below = below
 
     def write(self, value: Any, writer: Writer) -> int:
-        """Store it beside the tree."""
+        """Store it outside the tree."""
         return writer.add(value)
 
     def read(self, node: Any, context: Context) -> Array:
-        """Check type and shape, read it, check the bounds."""
-        kind, shape = context.reader.look(node)
+        """Check type and shape, read it, and check the bounds."""
+        kind, shape = context.reader.type_and_shape(node)
         if kind not in self.types:
             raise ModelFileError("an array has the wrong type")
         context.expect(shape, self.shape)
@@ -175,15 +182,16 @@ class ArrayOf:
         below = context.sizes[self.below] if isinstance(self.below, str) else self.below
         too_low = self.low is not None and array.size and array.min() < self.low
         if too_low or (below is not None and array.size and array.max() >= below):
-            raise ModelFileError("an index points to nowhere")
+            raise ModelFileError("an integer of an array is out of bounds")
         return array
 
 
+@dataclass(frozen=True)
 class Rows:
     """Rows of data, dense or sparse."""
 
-    def __init__(self, n_rows: Size, n_columns: Size) -> None:
-        self.shape = (n_rows, n_columns)
+    n_rows: Size
+    n_columns: Size
 
     def write(self, value: Any, writer: Writer) -> Any:
         """Store them."""
@@ -196,13 +204,13 @@ class Rows:
         }
 
     def read(self, node: Any, context: Context) -> Any:
-        """Read them; a sparse matrix is checked from end to end."""
+        """Read them, with all checks of a sparse matrix."""
         if not isinstance(node, dict):
-            return ArrayOf(FLOATS, *self.shape).read(node, context)
+            return ArrayOf(FLOATS, self.n_rows, self.n_columns).read(node, context)
         fields = parts_of(node, ("kind", "shape", "parts"))
         kind = Text("array", "matrix").read(fields["kind"], context)
         shape = tuple(ListOf(Int(0, 2**40), most=2).read(fields["shape"], context))
-        context.expect(shape, self.shape)
+        context.expect(shape, (self.n_rows, self.n_columns))
         if not isinstance(fields["parts"], list) or len(fields["parts"]) != 3:
             raise ModelFileError("a sparse matrix is incomplete")
         data, indices, indptr = fields["parts"]
@@ -215,16 +223,17 @@ class Rows:
         return make((values, columns, starts), shape=shape)
 
 
+@dataclass(frozen=True)
 class ListOf:
-    """A list."""
+    """A list of values with the same description."""
 
-    def __init__(self, spec: Spec, most: int) -> None:
-        self.spec, self.most = spec, most
+    spec: Spec
+    most: int
 
     def write(self, value: Any, writer: Writer) -> list[Any]:
         """Write each item."""
         if len(value) > self.most:
-            raise ModelFileError(f"A list of {len(value):,} things is too long for a model file.")
+            raise ModelFileError(f"A list of {len(value):,} items is too long for a model file.")
         return [self.spec.write(item, writer) for item in value]
 
     def read(self, node: Any, context: Context) -> list[Any]:
@@ -234,34 +243,32 @@ class ListOf:
         return [self.spec.read(item, context) for item in node]
 
 
+@dataclass(frozen=True)
 class Record:
-    """An object with named parts; `own` are sizes that belong to it alone.
+    """An object with named parts.
 
-    `make` gets the parts by name and returns the object; `parts` gives them back, attributes of these names by default.
-    Names in a file never change: `renamed` says which of them have another name in the code, file name -> code name.
-    `optional` parts may be missing, as in files of older versions: then they are None.
+    `make` builds the object of its parts, and `parts` returns them, by default the attributes of these names.  Names in
+    a file never change: `renamed` maps them to the names in the code where these differ.  `own` are named sizes that
+    are not shared with other records.  `optional` parts are None if they are missing, as in files of older versions.
     """
 
-    def __init__(
-        self,
-        make: Callable[..., Any],
-        fields: Mapping[str, Spec],
-        own: tuple[str, ...] = (),
-        parts: Callable[[Any], Mapping[str, Any]] | None = None,
-        renamed: Mapping[str, str] | None = None,
-        optional: tuple[str, ...] = (),
-    ) -> None:
-        self.optional = optional
-        self.make, self.fields, self.own, self.parts = make, dict(fields), own, parts
-        self.names = {name: (renamed or {}).get(name, name) for name in self.fields}
+    make: Callable[..., Any]
+    fields: Mapping[str, Spec]
+    own: tuple[str, ...] = ()
+    parts: Callable[[Any], Mapping[str, Any]] | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    optional: tuple[str, ...] = ()
+
+    def _name(self, name: str) -> str:
+        """Return the name in the code of a part with this name in the file."""
+        return self.renamed.get(name, name)
 
     def write(self, value: Any, writer: Writer) -> dict[str, Any]:
         """Write each part."""
-        names = self.names
+        names = {name: self._name(name) for name in self.fields}
         parts = self.parts(value) if self.parts else {name: getattr(value, name) for name in names.values()}
-        missing = {name for name in self.optional if parts[names[name]] is None}
-        written = {name: spec for name, spec in self.fields.items() if name not in missing}
-        return {name: spec.write(parts[names[name]], writer) for name, spec in written.items()}
+        present = [name for name in names if name not in self.optional or parts[names[name]] is not None]
+        return {name: self.fields[name].write(parts[names[name]], writer) for name in present}
 
     def read(self, node: Any, context: Context) -> Any:
         """Read each part."""
@@ -269,14 +276,15 @@ class Record:
         nodes = parts_of(node, tuple(name for name in self.fields if name not in missing))
         inner = context.without(self.own)
         parts = {name: None if name in missing else spec.read(nodes[name], inner) for name, spec in self.fields.items()}
-        return self.make(**{self.names[name]: part for name, part in parts.items()})
+        return self.make(**{self._name(name): part for name, part in parts.items()})
 
 
+@dataclass(frozen=True)
 class Choice:
-    """One of several kinds of thing, by name; `which` tells the name of a value."""
+    """A value of one of several kinds; `which` returns the name of the kind of a value."""
 
-    def __init__(self, kinds: Mapping[str, Spec], which: Callable[[Any], str]) -> None:
-        self.kinds, self.which = dict(kinds), which
+    kinds: Mapping[str, Spec]
+    which: Callable[[Any], str]
 
     def write(self, value: Any, writer: Writer) -> list[Any]:
         """Write it with the name of its kind."""
@@ -291,18 +299,18 @@ class Choice:
 
 
 def blank(cls: Any) -> Callable[..., Any]:
-    """Return a function that makes a thing of this class from all of its attributes, without running its code."""
+    """Return a function that makes an object of a class from its attributes, without calling `__init__`."""
 
     def make(**attributes: Any) -> Any:
-        thing = cls.__new__(cls)
-        thing.__dict__.update(attributes)
-        return thing
+        instance = cls.__new__(cls)
+        instance.__dict__.update(attributes)
+        return instance
 
     return make
 
 
 def parts_of(node: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Check that a node has exactly these parts."""
+    """Return a node, which must have exactly these parts."""
     if not isinstance(node, dict) or set(node) != set(names):
         raise ModelFileError("a part of the model is missing or unknown")
     return node

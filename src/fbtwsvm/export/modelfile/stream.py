@@ -1,4 +1,4 @@
-"""Format 1 of a model file: the learner of a stream with all that it needs to go on."""
+"""Format 1 of a model file: a stream model with all that it needs to go on."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ...online.model import StreamModel
 from ...online.moments import Moments, Roots
 from ...online.policy import Policy
 from ...solver.problem import SolverOptions
-from .container import ModelFileError, Writer
+from .container import ModelFileError
 from .parts import COUNT, DECISION, MAPPING, PARAMETER, check_sorted
-from .schema import FLOATS, ArrayOf, Bool, Context, DType, Float, Int, ListOf, Maybe, Record, Rows, Spec, Text, blank
+from .schema import FLOATS, ArrayOf, Bool, DType, Float, Int, ListOf, Maybe, Record, Rows, Spec, Text, blank
 from .strings import Ids, Keys, Labels, Strings
 
 
-# The learner of a stream: "K" classes, "D" columns with the bias, "E" machines; "n" rows of one store.
+# Sizes: "K" classes, "D" columns with the bias, "E" members of the committee, "n" rows of one array.
 def _settings(tol: float, max_iter: int, **fields: Any) -> Settings:
     return Settings(**fields, options=SolverOptions(tol, max_iter, None))
 
@@ -69,7 +69,9 @@ _KEPT = Record(
 )  # fmt: skip
 
 
-def _traces(keys: list[Any], pulls: Any, alpha: Any, **columns: Any) -> Any:
+def _traces(keys: list[Any], pulls: Any, alpha: Any, **columns: Any) -> dict[Any, Trace]:
+    if pulls.sum() != len(alpha):
+        raise ModelFileError("sizes of arrays do not agree")
     rows = iter(alpha)
     alphas = [next(rows) if pull else None for pull in pulls]
     parts = zip(*(columns[name].tolist() for name in Trace._fields[:-1]), alphas, strict=True)
@@ -91,14 +93,8 @@ def _trace_parts(traces: dict[Any, Trace]) -> dict[str, Any]:
     }
 
 
-def _checked_traces(**parts: Any) -> Any:
-    if parts["pulls"].sum() != len(parts["alpha"]):
-        raise ModelFileError("sizes of arrays do not agree")
-    return _traces(**parts)
-
-
 _TRACES = Record(
-    _checked_traces,
+    _traces,
     {
         "keys": Keys("n"), "label": ArrayOf("i8", "n", low=0, below="K"), "time": ArrayOf("i8", "n"),
         "weight": ArrayOf("f8", "n"), "level": ArrayOf("f8", "n"), "total": ArrayOf("f8", "n"),
@@ -133,18 +129,18 @@ _MEMBER_FIELDS: dict[str, Spec] = {
 
 def _member(**fields: Any) -> Member:
     pending, nearest = fields.pop("pending"), fields.pop("nearest")
-    if fields["low"] is None or fields["high"] is None:  # version 0.5.0 held the distance of the nearest row instead
+    if fields["low"] is None or fields["high"] is None:  # version 0.5.0 stored the distance of the nearest row instead
         fields |= _old_ranges(fields["settings"], nearest, fields["farthest"])
     if len(fields["settings"].C) != len(fields["planes"]) or len(fields["settings"].reg) != len(fields["planes"]):
         raise ModelFileError("sizes of arrays do not agree")
     if fields["n_pending"] != (0 if pending is None else len(pending)):
-        raise ModelFileError("rows that wait are missing")
+        raise ModelFileError("pending rows are missing")
     member: Member = blank(Member)(**fields, accepting=None, pending=[] if pending is None else [pending])
     return member
 
 
 def _old_ranges(settings: Settings, nearest: Any, farthest: Any) -> dict[str, Any]:
-    """Ranges of memberships from the distances of the nearest and the farthest row of each class."""
+    """Return ranges of memberships from the distances of the nearest and the farthest row of each class."""
     if nearest is None:
         raise ModelFileError("ranges of memberships are missing")
     shape = (len(nearest), len(nearest))
@@ -158,7 +154,7 @@ def _old_ranges(settings: Settings, nearest: Any, farthest: Any) -> dict[str, An
 
 
 def _member_parts(member: Member) -> dict[str, Any]:
-    """Pending rows are joined, as the next re-solve does anyway."""
+    """Return the parts; pending rows are joined, as the next re-solve does anyway."""
     pending = member.pending[0].join(*member.pending[1:]) if member.pending else None
     return {**vars(member), "pending": pending, "nearest": None}
 
@@ -187,7 +183,7 @@ _PENDING = Record(
         "far": ArrayOf("f8", "n", "K"),
     },
     own=("n",),
-    parts=lambda told: {"labels": told[0], "times": told[1], "near": told[2].near, "far": told[2].far},
+    parts=lambda rows: {"labels": rows[0], "times": rows[1], "near": rows[2].near, "far": rows[2].far},
 )  # fmt: skip
 _MONITOR = Record(
     blank(ResidualMonitor),
@@ -198,10 +194,11 @@ _MONITOR = Record(
 def _stream(**fields: Any) -> StreamModel:
     members, pending = fields["members"], fields.pop("pending_calibration")
     if not members or not len(members) == len(fields["policies"]) == len(fields["trust"]):
-        raise ModelFileError("a committee has no members, or too many")
+        raise ModelFileError("a committee has no members, or its parts have different numbers of them")
     check_sorted(fields["classes"])
     fields["policies"] = tuple(fields["policies"])
     fields["lineage"] = frozenset(fields["lineage"])
+    fields["drifts"] = fields["drifts"].tolist()
     model: StreamModel = blank(StreamModel)(
         **fields, gamma=None, pending_calibration=[] if pending is None else [pending]
     )
@@ -209,7 +206,7 @@ def _stream(**fields: Any) -> StreamModel:
 
 
 def _stream_parts(model: StreamModel) -> dict[str, Any]:
-    """Rows that offsets have not been told of are joined, as is done before they are."""
+    """Return the parts; pending calibration rows are joined."""
     pending = None
     if model.pending_calibration:
         labels, times, results = zip(*model.pending_calibration, strict=True)
@@ -219,18 +216,6 @@ def _stream_parts(model: StreamModel) -> dict[str, Any]:
     return {**vars(model), "pending_calibration": pending, "lineage": sorted(model.lineage), "drifts": drifts}
 
 
-class _Drifts:
-    """Rows at which drift was seen."""
-
-    def write(self, value: Any, writer: Writer) -> int:
-        """Store them."""
-        return writer.add(value)
-
-    def read(self, node: Any, context: Context) -> list[int]:
-        """Read them."""
-        return ArrayOf("i8", None, low=0).read(node, context).tolist()  # type: ignore[no-any-return]
-
-
 STREAM = Record(
     _stream,
     {
@@ -238,7 +223,7 @@ STREAM = Record(
         "policies": ListOf(_POLICY, 16), "n_components": Int(1), "seed": Int(0), "members": ListOf(_MEMBER, 16),
         "trust": ArrayOf("f8", "E"), "slopes": ArrayOf("f8", "E"), "tested": _CALIBRATION, "untold": Maybe(_PENDING),
         "decision": DECISION, "watch": Maybe(_MONITOR), "warm_up_shows": Bool(), "warm_rows": COUNT,
-        "detector": PARAMETER, "drifts": _Drifts(), "lineage": Strings(), "clock": COUNT,
+        "detector": PARAMETER, "drifts": ArrayOf("i8", None, low=0), "lineage": Strings(), "clock": COUNT,
     },
     parts=_stream_parts,
     renamed={
@@ -247,7 +232,7 @@ STREAM = Record(
     },
 )  # fmt: skip
 
-# What a fit leaves behind for a stream that goes on from it; "m" support rows, "c" calibration rows.
+# Sums of a fit, from which a stream can go on; "m" support rows, "c" calibration rows.
 _SUPPORT = Record(
     SupportRows,
     {

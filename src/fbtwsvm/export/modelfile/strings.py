@@ -1,10 +1,11 @@
-"""Texts in a model file: names of columns, ids of rows, labels of classes."""
+"""Strings in a model file: names of columns, ids of rows, labels of classes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,11 +14,11 @@ from .container import ModelFileError, Writer
 from .schema import ArrayOf, Context, Size, Text, parts_of
 
 
+@dataclass(frozen=True)
 class Strings:
-    """Any number of texts, as an array of bytes and one of their ends."""
+    """Any number of strings, as an array of bytes and an array of their ends."""
 
-    def __init__(self, size: Size = None) -> None:
-        self.size = size
+    size: Size = None
 
     def write(self, value: Any, writer: Writer) -> list[int]:
         """Store them."""
@@ -28,28 +29,28 @@ class Strings:
     def read(self, node: Any, context: Context) -> list[str]:
         """Read them."""
         if not isinstance(node, list) or len(node) != 2:
-            raise ModelFileError("texts are missing")
+            raise ModelFileError("strings are missing")
         letters = ArrayOf("u1", None).read(node[0], context).tobytes()
         ends = ArrayOf("i8", self.size, low=0, below=len(letters) + 1).read(node[1], context)
         if (np.diff(ends) < 0).any() or (len(ends) and ends[-1] != len(letters)):
-            raise ModelFileError("texts overlap")
+            raise ModelFileError("strings overlap")
         starts = [0, *ends.tolist()]
         try:
             return [letters[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(starts)]
         except UnicodeDecodeError as error:
-            raise ModelFileError("a text is not in UTF-8") from error
+            raise ModelFileError("a string is not in UTF-8") from error
 
 
+@dataclass(frozen=True)
 class Keys:
-    """Python values that users name rows and classes by: texts, whole numbers, numbers, truth values, None.
+    """Ids of rows and labels of classes: strings, integers, floats, booleans or None.
 
-    Stored as columns: what kind each is, the numbers, and the texts.
+    They are stored in columns: the type of each, the integers, the floats and the strings.
     """
 
-    _KINDS: tuple[Any, ...] = (type(None), bool, int, float, str)
+    _KINDS: ClassVar[tuple[Any, ...]] = (type(None), bool, int, float, str)
 
-    def __init__(self, size: Size = None) -> None:
-        self.size = size
+    size: Size = None
 
     def write(self, value: Any, writer: Writer) -> dict[str, Any]:
         """Store them."""
@@ -57,59 +58,59 @@ class Keys:
         for item in plain:
             if type(item) not in self._KINDS or (type(item) is int and not -(2**63) <= item < 2**63):
                 raise ModelFileError(
-                    f"A model file holds ids and labels that are texts or numbers, and {item!r} is neither (or too "
+                    f"Ids and labels in a model file are strings or numbers, and {item!r} is neither (or is too "
                     "large). Use pickle, or other ids."
                 )
         kinds = np.array([self._KINDS.index(type(item)) for item in plain], dtype=np.uint8)
-        whole = np.array([int(item) for item in plain if type(item) in (bool, int)], dtype=np.int64)
-        real = np.array([item for item in plain if type(item) is float], dtype=np.float64)
-        words = Strings().write([item for item in plain if type(item) is str], writer)
-        return {"kinds": writer.add(kinds), "whole": writer.add(whole), "real": writer.add(real), "words": words}
+        integers = np.array([int(item) for item in plain if type(item) in (bool, int)], dtype=np.int64)
+        floats = np.array([item for item in plain if type(item) is float], dtype=np.float64)
+        strings = Strings().write([item for item in plain if type(item) is str], writer)
+        return {"kinds": writer.add(kinds), "whole": writer.add(integers), "real": writer.add(floats), "words": strings}
 
     def read(self, node: Any, context: Context) -> list[Any]:
         """Read them."""
         fields = parts_of(node, ("kinds", "whole", "real", "words"))
         kinds = ArrayOf("u1", self.size, below=len(self._KINDS)).read(fields["kinds"], context)
         counts = np.bincount(kinds, minlength=len(self._KINDS))
-        whole = iter(ArrayOf("i8", int(counts[1] + counts[2])).read(fields["whole"], context).tolist())
-        real = iter(ArrayOf("f8", int(counts[3])).read(fields["real"], context).tolist())
-        words = iter(Strings(int(counts[4])).read(fields["words"], context))
+        integers = iter(ArrayOf("i8", int(counts[1] + counts[2])).read(fields["whole"], context).tolist())
+        floats = iter(ArrayOf("f8", int(counts[3])).read(fields["real"], context).tolist())
+        strings = iter(Strings(int(counts[4])).read(fields["words"], context))
         take: dict[int, Callable[[], Any]] = {
-            0: lambda: None, 1: lambda: bool(next(whole)), 2: lambda: next(whole), 3: lambda: next(real),
-            4: lambda: next(words),
+            0: lambda: None, 1: lambda: bool(next(integers)), 2: lambda: next(integers), 3: lambda: next(floats),
+            4: lambda: next(strings),
         }  # fmt: skip
         return [take[kind]() for kind in kinds.tolist()]
 
 
+@dataclass(frozen=True)
 class Ids:
     """An object array of ids."""
 
-    def __init__(self, size: Size) -> None:
-        self.keys = Keys(size)
+    size: Size
 
     def write(self, value: Any, writer: Writer) -> Any:
         """Store them."""
-        return self.keys.write(value, writer)
+        return Keys(self.size).write(value, writer)
 
     def read(self, node: Any, context: Context) -> Array:
         """Read them."""
-        keys = self.keys.read(node, context)
+        keys = Keys(self.size).read(node, context)
         ids = np.empty(len(keys), dtype=object)
         ids[:] = keys
         return ids
 
 
+@dataclass(frozen=True)
 class Labels:
-    """Labels as users gave them: an array of numbers, of texts, or of objects."""
+    """Labels as the user passed them: an array of numbers, strings or objects."""
 
-    def __init__(self, size: Size) -> None:
-        self.size = size
+    size: Size
 
     def write(self, value: Array, writer: Writer) -> dict[str, Any]:
         """Store them with their type."""
         if value.dtype.kind == "O":
             return {"type": "O", "values": Keys(self.size).write(value, writer)}
-        if value.dtype.kind == "U":  # code points, so that memory when read is no more than the file holds
+        if value.dtype.kind == "U":  # code points, so that a reader needs no more memory than the file holds
             codes = np.ascontiguousarray(value).view(np.int32).reshape(len(value), -1)
             return {"type": "U", "values": writer.add(codes)}
         if value.dtype.kind not in "iufb" or value.dtype == np.float16 or value.dtype.itemsize > 8:
@@ -126,7 +127,7 @@ class Labels:
         if kind == "U":
             codes = ArrayOf("i4", self.size, None, low=0, below=0x110000).read(values, context)
             if not codes.shape[1]:
-                raise ModelFileError("labels have no letters")
+                raise ModelFileError("labels are empty strings")
             return np.ascontiguousarray(codes).view(f"<U{codes.shape[1]}").reshape(-1)
         if kind not in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"):
             raise ModelFileError("labels have an unknown type")

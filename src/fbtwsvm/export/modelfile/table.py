@@ -1,4 +1,4 @@
-"""Format 1 of a model file: a model of tables with its columns, and the record of its stream."""
+"""Format 1 of a model file: a table model with its columns, and the record of its last stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .schema import ArrayOf, Float, Int, Maybe, Record, Spec, Text, blank
 from .strings import Keys, Strings
 
 _FIELDS = tuple(name for name in Snapshot.__dataclass_fields__ if name != "window_classes")
-_WHOLE = ("rows", "kept", "bytes", "drifts", "forgotten")
+_INTEGERS = ("rows", "kept", "bytes", "drifts", "forgotten")
 
 
 def _choices(**fields: Any) -> Choices:
@@ -38,13 +38,14 @@ _CHOICES = Record(
 def _columns(names: list[str], fills: Any, sizes: Any, categories: list[str], **fields: Any) -> Columns:
     if sizes.max(initial=0) > len(categories) or int(sizes[sizes > 0].sum()) != len(categories):
         raise ModelFileError("categories of columns are missing")
-    left, columns = iter(categories), []
+    left = iter(categories)
+    columns = []
     for name, fill, size in zip(names, fills.tolist(), sizes.tolist(), strict=True):
         columns.append(Column(name, None if size < 0 else [next(left) for _ in range(size)], fill))
-    found = Columns(columns=columns, **fields)
-    if len(found.names) != len(found.shift):
+    result = Columns(columns=columns, **fields)
+    if len(result.names) != len(result.shift):
         raise ModelFileError("the scale does not fit the columns")
-    return found
+    return result
 
 
 def _column_parts(columns: Columns) -> dict[str, Any]:
@@ -70,10 +71,11 @@ _COLUMNS = Record(
 )  # fmt: skip
 
 
-def _score(known: list[Any], **fields: Any) -> Score:
-    if len(set(known)) != len(known) or (fields["last"] or 0) >= max(len(known), 1) or not len(fields["recent"]):
+def _score(class_index: list[Any], **fields: Any) -> Score:
+    count = len(class_index)
+    if len(set(class_index)) != count or (fields["last"] or 0) >= max(count, 1) or not len(fields["recent"]):
         raise ModelFileError("the record of a stream is inconsistent")
-    score: Score = blank(Score)(known={label: i for i, label in enumerate(known)}, **fields)
+    score: Score = blank(Score)(class_index={label: i for i, label in enumerate(class_index)}, **fields)
     return score
 
 
@@ -83,23 +85,24 @@ _SCORE = Record(
         "known": Keys("L"), "counts": ArrayOf("i8", "L", "L", low=0), "same": COUNT, "tested": COUNT,
         "last": Maybe(COUNT), "recent": ArrayOf("i8", None, 3, low=-1),
     },
-    parts=lambda score: {**vars(score), "known": list(score.known)},
+    renamed={"known": "class_index"},
+    parts=lambda score: {**vars(score), "class_index": list(score.class_index)},
 )  # fmt: skip
 
 
 def _record(values: Any, classes: Any, marks: Any, **fields: Any) -> Prequential:
     snapshots = []
-    whole = values[:, [name in _WHOLE for name in _FIELDS]]
-    if not (np.abs(whole) <= 2**53).all():
-        raise ModelFileError("the record of a stream holds counts that are none")
+    integers = values[:, [name in _INTEGERS for name in _FIELDS]]
+    if not (np.abs(integers) <= 2**53).all():
+        raise ModelFileError("the record of a stream holds invalid counts")
     for numbers, counts in zip(values.tolist(), classes.tolist(), strict=True):
-        named = {k: int(v) if k in _WHOLE else v for k, v in zip(_FIELDS, numbers, strict=True)}
+        named = {k: int(v) if k in _INTEGERS else v for k, v in zip(_FIELDS, numbers, strict=True)}
         snapshots.append(Snapshot(**named, window_classes=tuple(count for count in counts if count >= 0)))
     record: Prequential = blank(Prequential)(
         **fields, model=None, chunks=(), classes=None, progress=False, snapshots=snapshots, marks=marks.tolist()
     )
     true_and_given, same = record.score.recent[:, :2], record.score.recent[:, 2]
-    if true_and_given.max() >= len(record.score.known) or same.max() > 1:
+    if true_and_given.max() >= len(record.score.class_index) or same.max() > 1:
         raise ModelFileError("the record of a stream is inconsistent")
     return record
 

@@ -1,4 +1,4 @@
-"""Models as the command sees them: files that are read, checked and written in one step."""
+"""Model files as the command uses them: read, checked, written in one step, described in a few lines."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from ..data.sources import DataError
 from ..data.sources.base import numbered_names
 from ..data.table_model import TableModel
 from ..export.modelfile import load, save
+from .output import few, mebibytes, print_facts, print_json
 
 
 def read_model(path: Path, target: str | None = None) -> TableModel:
-    """Read a model; one that was saved from Python reads numbers as they are, named like its columns."""
+    """Read a model; one that was saved from Python gets columns of numbers without scaling."""
     model = load(path)
     if isinstance(model, FBTWSVM):
         if not hasattr(model, "classes_"):
@@ -36,7 +37,7 @@ def write_model(model: TableModel, path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a place where no model can be written, before any work is done."""
+    """Refuse a path where no file can be written, before any work is done."""
     folder = path.resolve().parent
     if not folder.is_dir():
         raise DataError(f"There is no folder {folder} to write {path.name} into.")
@@ -44,7 +45,27 @@ def check_writable(path: Path) -> None:
         raise DataError(f"{path} cannot be written: {'it is a folder' if path.is_dir() else 'permission denied'}.")
 
 
+def show_written(model: TableModel, path: Path, as_json: bool) -> None:
+    """Print what a model file that was just written holds."""
+    classes = [str(label) for label in model.estimator.classes_]
+    n_columns = len(model.columns.columns)
+    size = path.stat().st_size
+    if as_json:
+        facts = {"model": str(path), "rows": model.rows, "classes": classes, "columns": n_columns, "bytes": size}
+        print_json(facts)
+        return
+    print_facts(
+        f"{path}, {mebibytes(size)}",
+        [
+            ("rows learned", f"{model.rows:,}"),
+            ("columns", f"{n_columns}"),
+            ("classes", f"{len(classes)}: {few(classes, 10)}"),
+        ],
+    )
+
+
 def _plain_columns(model: FBTWSVM, target: str) -> Columns:
+    """Return the columns of a model that was saved from Python: numbers, as they are."""
     count = model.n_features_in_
     names = list(getattr(model, "feature_names_in_", numbered_names(count)))
     labels = {"i": "whole", "u": "whole", "f": "number", "b": "truth"}.get(model.classes_.dtype.kind, "text")

@@ -1,0 +1,207 @@
+"""What a new model is to be: parameters of the classifier and choices of columns, from options and a config file."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..classifier import FBTWSVM, parameters_of
+from ..data.columns import ENCODINGS, IMPUTATIONS, SCALES, Choices
+from ..features.kernels import KERNELS
+from ..model.rows import per_class
+from ..online.drift import HoeffdingDrift
+from ..online.policy import policies_of
+from .options import Group, option
+
+_FIXED = "{} has {} {!r}, and a model keeps what it was made with: leave the option out, or name a new file"
+_COLUMN_HELP = {
+    "target": "Column that holds the label.",
+    "row_id": "Column that holds an id of each row, by which the row can be unlearned.",
+    "drop": "Columns to leave out, separated by commas.",
+    "numeric": "Columns that must hold numbers; otherwise the first rows decide.",
+    "categorical": "Columns that hold categories, even if they look like numbers.",
+    "encode": f"How categories become numbers: {' or '.join(ENCODINGS)}. [default: onehot]",
+    "impute": f"What to do about missing values: {' or '.join(IMPUTATIONS)} of the first rows. [default: error]",
+    "scale": f"How numbers are scaled, by the first rows: {', '.join(SCALES)}. [default: standard]",
+    "precision": "float32 or float64. [default: float32]",
+}
+_COLUMN_FLAGS = {"target": ("--target", "-t"), "row_id": ("--id",)}
+_COLUMN_VALUES = {"encode": ENCODINGS, "impute": IMPUTATIONS, "scale": SCALES, "precision": ("float32", "float64")}
+_PARAMETER_HELP = {
+    "kernel": f"Similarity of rows: {', '.join(KERNELS)}.",
+    "gamma": "Parameter of the rbf and laplacian kernels, larger for narrower kernels: auto, scale, or a number.",
+    "feature_map": "How the kernel is made explicit: auto, nystroem, fourier, orthogonal or exact (not on streams).",
+    "n_components": "Number of features of the map: auto, or a number.",
+    "C": "Cost of a row that is too close to the plane of the other class: a number, or for two classes a pair, 1,2.",
+    "reg": "Ridge penalty of the planes: a number, or for two classes a pair.",
+    "mu": "Membership share of rows closer to the centre of the other class than to their own: 0 to 1.",
+    "membership": "Weight of a row by its distance from the class centre: fuzzy, printed (the paper's formula), none.",
+    "multiclass": "How pairs of classes decide: dag (each class challenges the winner so far) or vote.",
+    "decision": "What a pair compares: calibrated (values with a learned offset), value or distance (the paper's).",
+    "class_weight": 'Weights of classes: none, balanced, or JSON such as {"yes": 2, "no": 1}.',
+    "tol": "Duality gap at which a plane counts as solved.",
+    "max_iter": "Maximum number of sweeps of the solver for a plane.",
+    "memory": "Stream: number of support rows kept of each class; none keeps all.",
+    "second_look": "Stream: number of idle rows of each class that are kept in reserve.",
+    "forget_after": "Stream: a kept row that was idle this many times is forgotten (the paper's d); none: no limit.",
+    "forget_below": "Stream: dual variable up to which a row counts as idle (the paper's phi).",
+    "decay": "Stream: factor on the weight of all older rows with each new row, 1 for no fading; auto follows drift.",
+    "half_life": "Stream: number of rows after which a row has half its weight, instead of --decay; none: no fading.",
+    "accept": "Stream: rows that may become support rows: kkt (those that violate optimality), inside, outside or all.",
+    "statistics": "Stream: rows that stay in the sums: all, or kept (as in the paper).",
+    "warm_up": "Stream: number of first rows, which fix columns, scale and map: auto (500), or a number.",
+    "drift_detector": "Stream: hoeffding lets the model fade when its error rate rises; none.",
+    "n_jobs": "Threads of a fit: none (BLAS decides), a number, or -1 for all; the model does not depend on it.",
+    "random_state": "Seed: an integer.",
+    "verbose": "1 prints the steps of a fit.",
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a new model is to be; only what the user gave is in the dictionaries."""
+
+    parameters: dict[str, Any]
+    columns: dict[str, Any]
+
+    def estimator(self) -> FBTWSVM:
+        """Return the classifier, or refuse the parameter that is wrong."""
+        values = {"random_state": 0, **self.parameters}
+        if values.get("drift_detector") == "hoeffding":
+            values["drift_detector"] = HoeffdingDrift()
+        try:
+            model = FBTWSVM(**values)
+            model._validate_params()
+            policies_of(parameters_of(model))
+            for name in ("C", "reg"):
+                per_class(name, getattr(model, name), 2)
+        except (ValueError, TypeError) as error:
+            invalid = re.match(r"The '(\w+)' parameter", str(error))
+            if invalid is None:
+                raise typer.BadParameter(str(error)) from error
+            name = invalid[1]
+            text = f"--{name.replace('_', '-')} cannot be {values[name]!r}. {_PARAMETER_HELP[name]}"
+            raise typer.BadParameter(text) from error
+        return model
+
+    def choices(self) -> Choices:
+        """Return the choices of columns."""
+        if not self.columns.get("target"):
+            raise typer.BadParameter("name the column that holds the label: --target NAME")
+        return Choices(**self.columns)
+
+    def refuse_changes(self, estimator: FBTWSVM, choices: Choices, path: Path) -> None:
+        """Refuse options that differ from what the model in a file was made with."""
+        wanted = self.estimator().get_params(deep=False)
+        for name in self.parameters:
+            present = getattr(estimator, name)
+            if wanted[name] != present and not (isinstance(present, HoeffdingDrift) and name == "drift_detector"):
+                raise typer.BadParameter(_FIXED.format(path, name.replace("_", "-"), present))
+        for name, value in self.columns.items():
+            if getattr(choices, name) != value:
+                raise typer.BadParameter(_FIXED.format(path, name.replace("_", "-"), getattr(choices, name)))
+
+
+def _build(values: dict[str, Any]) -> Recipe:
+    """Make a recipe of options; they win over the config file."""
+    config = _read_config(values.pop("config"))
+    given = {name: value for name, value in values.items() if value is not None}
+    columns = config["columns"] | {name: value for name, value in given.items() if name in _COLUMN_HELP}
+    parameters = config["model"] | {name: value for name, value in given.items() if name in _PARAMETER_HELP}
+    for name in ("drop", "numeric", "categorical"):
+        if name in columns:
+            columns[name] = _column_names(name, columns[name])
+    for name, allowed in _COLUMN_VALUES.items():
+        if columns.get(name, allowed[0]) not in allowed:
+            raise typer.BadParameter(f"--{name} is one of {', '.join(allowed)}, not {columns[name]!r}")
+    for name, value in parameters.items():
+        if name != "membership":  # for which "none" is a value like any other
+            parameters[name] = parsed(value)
+    recipe = Recipe(parameters, columns)
+    recipe.estimator()
+    return recipe
+
+
+def _column_names(name: str, value: Any) -> tuple[str, ...]:
+    """Return the columns that an option names, separated by commas, or a config file, as a list."""
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(part, str) for part in names):
+        raise typer.BadParameter(f"{name} names columns, and is {value!r}")
+    return tuple(part.strip() for part in names)
+
+
+def parsed(text: Any) -> Any:
+    """Return the value of a parameter: none, a number, a pair of numbers, class weights in JSON, or a string."""
+    if not isinstance(text, str):
+        return tuple(text) if isinstance(text, list) else text
+    if text.lower() == "none":
+        return None
+    for read in (int, float, _pair, _weights):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _pair(text: str) -> tuple[float, float]:
+    first, second = text.split(",")
+    return float(first), float(second)
+
+
+def _weights(text: str) -> dict[Any, float]:
+    weights = json.loads(text)
+    if not isinstance(weights, dict):
+        raise ValueError("not a dictionary of class weights")
+    return {int(label) if re.fullmatch(r"-?\d+", label) else label: float(value) for label, value in weights.items()}
+
+
+def _read_config(path: Path | None) -> dict[str, dict[str, Any]]:
+    """Read a config file, and refuse names that it should not have."""
+    config: dict[str, dict[str, Any]] = {"model": {}, "columns": {}}
+    if path is None:
+        return config
+    try:
+        content = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise typer.BadParameter(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise typer.BadParameter(f"{path} is not TOML: {error}") from error
+    allowed = {"model": list(_PARAMETER_HELP), "columns": [field.name for field in fields(Choices)]}
+    for table, entries in content.items():
+        if table not in allowed or not isinstance(entries, dict):
+            raise typer.BadParameter(f"{path}: the tables are [model] and [columns], not {table!r}")
+        for key, value in entries.items():
+            name = "row_id" if key == "id" else key.replace("-", "_")  # spelled like the options
+            if name not in allowed[table]:
+                close = get_close_matches(name, allowed[table], 1)
+                hint = f"did you mean {close[0]!r}?" if close else "see the options of fbtwsvm train"
+                raise typer.BadParameter(f"{path}: [{table}] has no {key!r}; {hint}")
+            config[table][name] = value
+    return config
+
+
+def _options() -> tuple[Any, ...]:
+    """Return an option for each choice of columns and each parameter of the classifier."""
+    panel = "Columns"
+    columns = [
+        option(name, str | None, text, panel, flags=_COLUMN_FLAGS.get(name, ())) for name, text in _COLUMN_HELP.items()
+    ]
+    panel = "Parameters of the classifier"
+    text = "TOML file with tables [model] and [columns]; options win over it."
+    config = option("config", Path | None, text, panel)
+    parameters = []
+    for name, value in (FBTWSVM().get_params(deep=False) | {"random_state": 0}).items():
+        default = "none" if value is None else value
+        parameters.append(option(name, str | None, f"{_PARAMETER_HELP[name]} [default: {default}]", panel))
+    return (*columns, config, *parameters)
+
+
+RECIPE = Group("recipe", _options(), _build)

@@ -1,0 +1,42 @@
+"""The verb unlearn: take rows out of a model."""
+
+from __future__ import annotations
+
+from ..online.unlearn import REASONS
+from .model_file import check_writable, read_model, write_model
+from .options import READING, Json, ModelArgument, Output, SourceArgument, SourceOptions, with_options
+from .output import few, log, print_json, progress
+from .rows import read_all
+
+
+@with_options(READING)
+def unlearn(
+    model: ModelArgument,
+    source: SourceArgument,
+    *,
+    reading: SourceOptions,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Take rows out of a model. They must be complete, with labels, as they were learned; ids say which is which."""
+    path = output or model
+    check_writable(path)
+    table_model = read_model(model)
+    with progress(as_json) as report:
+        table = read_all(reading.open(source, table_model.columns), report)
+        unlearned = table_model.unlearn(table)
+    write_model(table_model, path)
+    ids = table_model.columns.ids(table)
+    if ids is None:
+        log("the model has no ids, so it cannot know whether it ever learned these rows, or unlearned them before")
+        ids = [f"row {row + 1:,}" for row in range(table.num_rows)]
+    remaining = {reason: [ids[row] for row in rows] for reason, rows in unlearned.remaining.items()}
+    if as_json:
+        counts = {"removed": table.num_rows, "without_trace": unlearned.removed}
+        print_json({"model": str(path), **counts, "remaining": remaining, "rows": table_model.rows})
+        return
+    print(
+        f"{table.num_rows:,} rows removed, {unlearned.removed:,} of them without a trace; {table_model.rows:,} are left"
+    )
+    for reason, names in remaining.items():
+        print(f"something remains of {len(names):,} ({few(names, 10)}): {REASONS[reason]}")

@@ -1,0 +1,34 @@
+"""The verb update: learn more rows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..data.sources import in_chunks
+from .model_file import check_writable, read_model, show_written, write_model
+from .options import READING, Json, ModelArgument, Output, SourceArgument, SourceOptions, with_options
+from .output import progress
+from .rows import CHUNK, learn
+
+
+@with_options(READING)
+def update(
+    model: ModelArgument,
+    source: SourceArgument,
+    *,
+    reading: SourceOptions,
+    output: Output = None,
+    chunk: Annotated[int, typer.Option(min=1, help="Rows in a chunk.")] = CHUNK,
+    as_json: Json = False,
+) -> None:
+    """Learn more rows into a model."""
+    path = output or model
+    check_writable(path)
+    table_model = read_model(model)
+    with progress(as_json) as report:
+        rows = reading.open(source, table_model.columns)
+        learn(table_model, in_chunks(rows.tables(), chunk), rows, report)
+    write_model(table_model, path)
+    show_written(table_model, path, as_json)

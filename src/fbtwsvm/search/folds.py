@@ -1,0 +1,228 @@
+"""The folds of a search: mapped rows and Gram matrices that candidates share, and the solutions and their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._arrays import Array
+from .._threads import Threads
+from ..batch.model import BatchModel
+from ..batch.prepare import Prepared, choose_gamma, ordered, prepare
+from ..batch.solve import Solved, calibrated
+from ..classifier import FBTWSVM, parameters_of, with_model
+from ..features.fourier import FourierFeatures
+from ..model.decision import PairRule
+from ..model.mapping import Mapping
+from ..solver.factors import gram_matrix
+from ..solver.problem import Problem, Solution
+
+Params = dict[str, Any]
+_Key = tuple[Any, Any, Any]  # mu, membership, reg
+Scorer = Callable[[Any, Any, Any], float]
+
+
+@dataclass
+class _Shared:
+    """All rows, mapped once by a map that is the same in every fold, and the Gram matrix of each class.
+
+    The map is not scaled yet: its scale is that of the training rows of a fold.
+    """
+
+    mapping: Mapping
+    rows: Array
+    grams: dict[Any, Array]
+
+
+@dataclass
+class Fold:
+    """A fold: its training rows as the solver needs them, their Gram matrices, and the mapped test rows."""
+
+    prepared: Prepared
+    grams: list[Array] | None
+    test_rows: Array
+    test: Array
+
+
+@dataclass
+class Folds:
+    """All rows of a search and its splits into (train, test); a scorer of None is accuracy.
+
+    The estimator has the parameters that are not searched.
+    """
+
+    estimator: FBTWSVM
+    X: Any
+    y: Array
+    weights: Array
+    splits: list[tuple[Array, Array]]
+    scorer: Scorer | None
+    _shared: _Shared | None = None
+
+    def __len__(self) -> int:
+        return len(self.splits)
+
+    def auto_gamma(self) -> float:
+        """Return what gamma="auto" is on all rows of the search."""
+        parameters = parameters_of(clone(self.estimator).set_params(gamma="auto"))
+        classes, rows, _, _ = ordered(parameters, self.X, self.y, self.weights)
+        gamma = choose_gamma(parameters, rows, parameters.settings(len(classes)), parameters.seed())
+        assert gamma is not None  # only called if the kernel has a gamma
+        return gamma
+
+    def fold(self, params: Params, number: int) -> Fold:
+        """Prepare the rows of a fold, with these parameters of the map."""
+        train, test = self.splits[number]
+        parameters = parameters_of(clone(self.estimator).set_params(**params))
+
+        def mapped(mapping: Mapping) -> Array | None:
+            shared = self._share(mapping)
+            return None if shared is None else shared.rows[train]
+
+        X, y, weights = self.X[train], self.y[train], self.weights[train]
+        prepared = prepare(parameters, X, y, weights, grows=False, known=mapped)
+        if self.scorer is None:
+            # Compare plain values, or the distances of the paper, instead of calibrated ones: learning the offsets
+            # would take longer than the planes, and hardly changes which parameters are best.
+            settings = prepared.settings
+            rule = "value" if settings.decision == "calibrated" else settings.decision
+            none = np.zeros(prepared.rows.n, dtype=bool)
+            prepared = replace(prepared, wanted=none, settings=replace(settings, decision=rule))
+        if self._shared is None:
+            test_rows = prepared.mapping.rows(self.X[test], threads=Threads(parameters.n_jobs))
+        else:
+            test_rows = self._shared.rows[test]
+            test_rows[:, :-1] *= test_rows.dtype.type(prepared.mapping.scale)
+        return Fold(prepared, self._fold_grams(prepared, train, test), test_rows, test)
+
+    def _share(self, mapping: Mapping) -> _Shared | None:
+        """Return all rows mapped if the map does not depend on the rows of a fold, and None otherwise."""
+        if not (mapping.transformer is None or isinstance(mapping.transformer, FourierFeatures)):
+            self._shared = None
+        elif self._shared is None or not self._shared.mapping.same_as(mapping):
+            rows = mapping.rows(self.X, threads=Threads(self.estimator.n_jobs))
+            self._shared = _Shared(copy(mapping), rows, self._class_grams(rows, np.arange(len(self.y))))
+        return self._shared
+
+    def _class_grams(self, rows: Array, index: Array) -> dict[Any, Array]:
+        """Return the Gram matrix of each class over some of the rows."""
+        grams = {}
+        for label in np.unique(self.y):
+            own = index[self.y[index] == label]
+            grams[label] = gram_matrix(rows[own], self.weights[own])
+        return grams
+
+    def _fold_grams(self, prepared: Prepared, train: Array, test: Array) -> list[Array] | None:
+        """Return the Gram matrix of each class over the training rows of a fold; None for the exact kernel.
+
+        Where the folds share a map, it is that of all rows minus that of the test rows, in the scale and class weights
+        of the fold.
+        """
+        rows = prepared.rows
+        if prepared.mapping.exact:
+            return None
+        bounds = list(pairwise(rows.starts.tolist()))
+        everything = np.sort(np.concatenate([train, test]))
+        if self._shared is None or not np.array_equal(everything, np.arange(len(self.y))):
+            return [gram_matrix(prepared.data[a:b], rows.weights[a:b]) for a, b in bounds]
+        test_grams = self._class_grams(self._shared.rows, test)
+        scale = np.full(prepared.data.shape[1], prepared.mapping.scale)
+        scale[-1] = 1.0
+        grams = []
+        for label, (a, b) in zip(prepared.classes, bounds, strict=True):
+            factor = rows.weights[a:b].sum() / self.weights[train[self.y[train] == label]].sum()
+            grams.append(factor * scale[:, None] * (self._shared.grams[label] - test_grams[label]) * scale)
+        return grams
+
+    def solve(self, fold: Fold, candidates: list[Params], separate: bool) -> Iterator[tuple[int, Solved]]:
+        """Yield the number of each candidate with its solution; with `separate` C and reg may be pairs."""
+        if separate:
+            yield from _solve_pairs(fold, candidates)
+            return
+        groups: dict[_Key, list[int]] = {}
+        for number, params in enumerate(candidates):
+            groups.setdefault(_key(params), []).append(number)
+        for key, numbers in groups.items():
+            solutions = _solve_path(fold, key, {candidates[number].get("C") for number in numbers})
+            for number in numbers:
+                yield number, solutions[candidates[number].get("C")]
+
+    def score(self, fold: Fold, solved: Solved, params: Params) -> float:
+        """Return the score of a solution on the test rows of a fold."""
+        prepared = fold.prepared
+        planes = solved.solution.planes
+        if self.scorer is None:
+            winners = PairRule(solved.decision, planes).winners(fold.test_rows)
+            return float(np.mean(prepared.classes[winners] == self.y[fold.test]))
+        fitted = BatchModel(
+            classes=prepared.classes,
+            gamma=prepared.gamma,
+            mapping=prepared.mapping,
+            decision=solved.decision,
+            planes=planes,
+            gaps=solved.solution.gaps,
+            n_iter=int(solved.solution.sweeps.max()),
+            dtype=self.X.dtype,
+        )
+        estimator = clone(self.estimator).set_params(**params)
+        model = with_model(estimator, fitted, {"n_features_in_": self.X.shape[1]})
+        return float(self.scorer(model, self.X[fold.test], self.y[fold.test]))
+
+
+def _key(params: Params) -> _Key:
+    """Return the parameters except C that the planes depend on."""
+    return params.get("mu"), params.get("membership"), params.get("reg")
+
+
+def _solve_path(fold: Fold, key: _Key, values_of_C: set[Any]) -> dict[Any, Solved]:
+    """Return the solution for each value of C, where mu, membership and reg are the same."""
+    mu, membership, reg = key
+    ones = np.ones(len(fold.prepared.classes))
+    values = [None] if values_of_C == {None} else sorted(values_of_C)
+    changes = {
+        "mu": mu,
+        "membership": membership,
+        "reg": None if reg is None else reg * ones,
+        "C": None if values == [None] else ones,
+    }
+    settings = replace(fold.prepared.settings, **{name: value for name, value in changes.items() if value is not None})
+    multiples = [1.0 if C is None else float(C) for C in values]
+    return dict(zip(values, fold.prepared.solve(settings, multiples, fold.grams), strict=True))
+
+
+def _solve_pairs(fold: Fold, candidates: list[Params]) -> Iterator[tuple[int, Solved]]:
+    """Yield the number of each candidate with its solution, where each of two planes has its own C and reg."""
+    first, second = ([_of_plane(params, plane) for params in candidates] for plane in (0, 1))
+    values_of_C: dict[_Key, set[Any]] = {}
+    for pair in zip(first, second, strict=True):
+        for params in pair:
+            values_of_C.setdefault(_key(params), set()).add(params.get("C"))
+    solutions = {key: _solve_path(fold, key, values) for key, values in values_of_C.items()}
+    for number, pair in enumerate(zip(first, second, strict=True)):
+        one, other = (solutions[_key(params)][params.get("C")] for params in pair)
+        yield number, _joined(one, other, fold.prepared)
+
+
+def _of_plane(params: Params, plane: int) -> Params:
+    """Return the parameters of one of two planes."""
+    return {name: value[plane] if isinstance(value, tuple) else value for name, value in params.items()}
+
+
+def _joined(one: Solved, other: Solved, prepared: Prepared) -> Solved:
+    """Join the plane near the first class of one solution and the plane near the second class of another."""
+    settings = prepared.settings
+    problem = Problem(prepared.rows.starts, prepared.rows.weights, settings.reg, prepared.wanted, settings.options)
+    (_, first), (_, second) = problem.wanted_rows(0), problem.wanted_rows(1)
+    solution = Solution(**{name: value.copy() for name, value in vars(one.solution).items()})
+    for name in ("planes", "gaps", "sweeps"):
+        getattr(solution, name)[1] = getattr(other.solution, name)[1]
+    solution.alpha[:, 1] = other.solution.alpha[:, 1]
+    solution.near[second] = other.solution.near[second]
+    solution.far[first, 1] = other.solution.far[first, 1]
+    return Solved(calibrated(solution, problem, settings, prepared.kernel), solution, one.memberships)
