@@ -729,6 +729,11 @@ def parameters_of(estimator: FBTWSVM) -> Parameters:
     return Parameters(*_read_parameters(estimator))
 
 
+def check_parameters(estimator: FBTWSVM) -> None:
+    """Refuse parameters that are out of bounds, as `fit` does, before any time is spent."""
+    estimator._validate_params()
+
+
 def model_of(estimator: FBTWSVM) -> Model:
     """Return what a fitted estimator has learned, for those that write, export or inspect it."""
     return estimator._fitted_model()

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from ..classifier import FBTWSVM, parameters_of
+from ..classifier import FBTWSVM, check_parameters, parameters_of
 from ..data.columns import ENCODINGS, IMPUTATIONS, SCALES, Choices
 from ..features.kernels import KERNELS
 from ..model.rows import per_class
@@ -78,7 +78,7 @@ class Recipe:
             values["drift_detector"] = HoeffdingDrift()
         try:
             model = FBTWSVM(**values)
-            model._validate_params()
+            check_parameters(model)
             policies_of(parameters_of(model))
             for name in ("C", "reg"):
                 per_class(name, getattr(model, name), 2)

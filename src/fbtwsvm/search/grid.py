@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..classifier import FBTWSVM
+from ..classifier import FBTWSVM, check_parameters
 from ..features.kernels import USES_GAMMA
 
 
@@ -59,5 +59,5 @@ def _checked(estimator: FBTWSVM, name: str, values: list[Any]) -> list[Any]:
     for value in values:
         if name in ("C", "reg") and not isinstance(value, Real):
             raise ValueError(f"{name} must hold numbers, got {value!r}; separate=True gives each plane its own.")
-        clone(estimator).set_params(**{name: value})._validate_params()
+        check_parameters(clone(estimator).set_params(**{name: value}))
     return list(dict.fromkeys(float(value) if name in ("gamma", "C", "reg") else value for value in values))

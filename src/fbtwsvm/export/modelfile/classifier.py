@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...batch.model import BatchModel
-from ...classifier import FBTWSVM, Model, model_of, parameters_of, with_model
+from ...classifier import FBTWSVM, Model, check_parameters, model_of, parameters_of, with_model
 from ...online.model import StreamModel
 from ...online.warm_up import WarmUpModel, small_stream, warm_up_rows
 from .container import ModelFileError, Writer
@@ -78,7 +78,7 @@ class _Classifier:
             raise ModelFileError("it has parameters that this version does not have")
         try:
             estimator = FBTWSVM(**{name: PARAMETER.read(value, context) for name, value in node.items()})
-            estimator._validate_params()
+            check_parameters(estimator)
         except ModelFileError:
             raise
         except (ValueError, TypeError) as error:
