@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from fbtwsvm import FBTWSVM
 
 X = np.random.default_rng(0).normal(size=(30, 3))
+
+
 Y = np.arange(30) % 2
 
 
@@ -85,19 +87,6 @@ def test_bad_rows_leave_the_model_as_it_was(rows, labels, weights, message):
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match=message):
         model.fit(rows, labels, sample_weight=weights)
-    assert pickle.dumps(model) == before
-
-
-def test_interrupt_leaves_the_model_as_it_was(monkeypatch):
-    model = FBTWSVM().fit(X, Y)
-    before = pickle.dumps(model)
-
-    def interrupt(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("fbtwsvm.classifier.learn", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(np.hstack([X, X]), np.arange(30) % 3)
     assert pickle.dumps(model) == before
 
 

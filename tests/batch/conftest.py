@@ -1,0 +1,11 @@
+"""Fixture of the tests of fits on many rows."""
+
+import pytest
+
+from helpers import noisy_rows
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Return 14,000 rows of three classes that overlap."""
+    return noisy_rows()

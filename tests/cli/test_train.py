@@ -1,0 +1,151 @@
+"""train, update, unlearn, merge, tune and generate, as a user runs them."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pytest
+
+import fbtwsvm as package
+from command import QUICK, assert_equal, called, fbtwsvm_json
+from fbtwsvm import FBTWSVM
+from fbtwsvm.classifier import model_of
+from fbtwsvm.data.generators import make
+
+
+def rows(path):
+    return pacsv.read_csv(path).to_pydict()
+
+
+def test_train_at_once_equals_python(data, tmp_path):
+    plain = ("-t", "kind", "--drop", "id", "--gamma", "scale")
+    told = fbtwsvm_json("train", data / "train.csv", "-o", tmp_path / "m.fbt", *plain)
+    assert (told["rows"], told["classes"], told["columns"]) == (1000, ["no", "yes"], 3)
+    loaded = package.load(tmp_path / "m.fbt")
+    held = rows(data / "train.csv")
+    numbers = np.column_stack([held["size"], held["weight"]])
+    numbers = (numbers - numbers.mean(axis=0)) / numbers.std(axis=0)
+    colours = np.array(held["colour"])[:, None] == np.array(["blue", "green", "red"])
+    X = np.column_stack([numbers[:, 0], colours, numbers[:, 1]]).astype(np.float32)
+    python = FBTWSVM(gamma="scale", random_state=0).fit(X, held["kind"])
+    np.testing.assert_allclose(loaded.estimator.decision_function(X), python.decision_function(X), rtol=1e-3, atol=1e-3)
+
+
+def test_config_file_and_options_over_it(data, tmp_path):
+    config = tmp_path / "c.toml"
+    config.write_text('[model]\ngamma = 0.3\nC = [1.0, 2.0]\nmax-iter = 500\n[columns]\ntarget = "kind"\nid = "id"\n')
+    words = ("--memory", "none", "--membership", "none", "--class-weight", '{"yes": 2, "no": 1}')
+    called("train", data / "train.csv", "--config", config, *words, "-o", tmp_path / "m.fbt")
+    estimator = package.load(tmp_path / "m.fbt").estimator
+    assert (estimator.membership, estimator.class_weight) == ("none", {"yes": 2.0, "no": 1.0})
+    assert (estimator.gamma, estimator.C, estimator.memory) == (0.3, (1.0, 2.0), None)
+
+
+def test_update_in_place_and_elsewhere(data, model, tmp_path):
+    here = tmp_path / "m.fbt"
+    here.write_bytes(model.read_bytes())
+    called("update", here, data / "more.csv", "-o", tmp_path / "other.fbt")
+    assert here.read_bytes() == model.read_bytes()
+    assert fbtwsvm_json("update", here, data / "more.csv")["rows"] == 1250
+    assert_equal(package.load(here), package.load(tmp_path / "other.fbt"))
+
+
+def test_unlearn_by_id(data, model, tmp_path):
+    here = tmp_path / "m.fbt"
+    here.write_bytes(model.read_bytes())
+    called("update", here, data / "more.csv")
+    told = fbtwsvm_json("unlearn", here, data / "more.csv")
+    assert (told["rows"], told["removed"]) == (1000, 250)
+    learner = model_of(package.load(here).estimator)
+    assert learner.members[0].known_ids() == set(map(str, range(1000)))
+    assert "never learned" in called("unlearn", here, data / "more.csv", status=1)
+
+
+def test_rows_of_a_batch_are_unlearned_by_id(data, tmp_path):
+    model = tmp_path / "m.fbt"
+    called("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", model, "--gamma", "scale", "--memory", "none")
+    assert fbtwsvm_json("update", model, data / "more.csv")["rows"] == 1250
+    assert fbtwsvm_json("unlearn", model, data / "train.csv")["rows"] == 250
+    assert model_of(package.load(model).estimator).members[0].known_ids() == set(map(str, range(1000, 1250)))
+
+
+def test_merge_models_of_two_parts(data, tmp_path):
+    first, second, both = (tmp_path / f"{name}.fbt" for name in ("first", "second", "both"))
+    fourier = ("--feature-map", "fourier", "--gamma", "0.2", "--warm-up", 100, "--n-components", 40)
+    called("train", data / "train.csv", "-t", "kind", "--drop", "id", "-o", first, "--chunk", 100, *fourier)
+    called("train", data / "more.csv", "--like", first, "-o", second)
+    assert fbtwsvm_json("merge", first, second, "-o", both)["rows"] == 1250
+    assert fbtwsvm_json("evaluate", both, data / "test.csv")["accuracy"] > 0.7
+    called("train", data / "more.csv", "-t", "kind", "--drop", "id", "-o", second, "--chunk", 100, *fourier)
+    assert "--like" in called("merge", first, second, "-o", both, status=1)
+
+
+def test_merge_with_the_default_map(data, tmp_path):
+    """Landmarks of the first model serve the second; what both keep no longer has its raw rows."""
+    first, second, both = (tmp_path / f"{name}.fbt" for name in ("first", "second", "both"))
+    called("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", first, "--chunk", 100, *QUICK)
+    called("train", data / "more.csv", "--like", first, "-o", second)
+    assert fbtwsvm_json("merge", first, second, "-o", both)["rows"] == 1250
+    assert fbtwsvm_json("evaluate", both, data / "test.csv")["accuracy"] > 0.7
+    assert fbtwsvm_json("unlearn", both, data / "more.csv")["rows"] == 1000
+    called("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", first, "--gamma", "scale")
+    assert "train it with --chunk" in called("train", data / "more.csv", "--like", first, "-o", second, status=1)
+
+
+def test_libsvm_columns_that_were_dropped_still_count(tmp_path):
+    path = tmp_path / "rows.libsvm"
+    path.write_text("".join(f"{i % 2} 1:{i % 2 + 0.1} 2:{i % 5} 3:{i % 3} 4:{i % 11}\n" for i in range(300)))
+    called("train", path, "-t", "y", "--drop", "x3", "-o", tmp_path / "m.fbt", "--gamma", "scale")
+    assert fbtwsvm_json("evaluate", tmp_path / "m.fbt", path)["accuracy"] > 0.95
+
+
+@pytest.mark.parametrize("labels", [np.array([0.0, 1.0]), np.array([False, True]), np.array(["a", "b"])])
+def test_models_from_python_with_any_labels(labels, tmp_path):
+    X, y = make("sea", seed=1).rows(400)
+    names = labels[(y + 1) // 2]
+    package.save(FBTWSVM(gamma="scale").fit(X, names), tmp_path / "m.fbt")
+    pacsv.write_csv(pa.table({**{f"x{j}": X[:, j] for j in range(3)}, "y": names}), tmp_path / "rows.csv")
+    assert fbtwsvm_json("evaluate", tmp_path / "m.fbt", tmp_path / "rows.csv")["accuracy"] > 0.8
+    assert fbtwsvm_json("update", tmp_path / "m.fbt", tmp_path / "rows.csv")["rows"] == 800
+
+
+def test_models_saved_from_python_work_too(tmp_path):
+    X, y = make("sea", seed=1).rows(600)
+    package.save(FBTWSVM(gamma="scale").fit(X, y), tmp_path / "m.fbt")
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    assert fbtwsvm_json("evaluate", tmp_path / "m.fbt", tmp_path / "rows.npz")["accuracy"] > 0.85
+    assert fbtwsvm_json("update", tmp_path / "m.fbt", tmp_path / "rows.npz")["rows"] == 1200
+
+
+def test_generate_writes_what_the_generator_makes(tmp_path):
+    X, y = make("rbf", seed=3, features=2, classes=3, drift_every=500).rows(2000)
+    options = ("rbf", "-n", 2000, "--seed", 3, "--features", 2, "--classes", 3, "--drift-every", 500)
+    for suffix in ("csv", "parquet", "npz"):
+        called("generate", *options, "-o", tmp_path / f"rows.{suffix}")
+    held = rows(tmp_path / "rows.csv")
+    np.testing.assert_array_equal(np.column_stack([held["x0"], held["x1"]]), X)
+    np.testing.assert_array_equal(held["y"], y)
+    with np.load(tmp_path / "rows.npz") as stored:
+        np.testing.assert_array_equal(stored["X"], X)
+    assert pa.parquet.read_table(tmp_path / "rows.parquet").to_pydict() == held
+    assert called("generate", *options) == (tmp_path / "rows.csv").read_text()
+    assert "no option --depth" in called("generate", "sea", "--depth", 3, status=2)
+
+
+def test_tune_chooses_and_learns_the_best(data, tmp_path):
+    given = ("-t", "kind", "--feature-map", "fourier", "--n-components", 30)
+    model, picture = tmp_path / "best.fbt", tmp_path / "search.png"
+    found = fbtwsvm_json("tune", data / "train.csv", *given, "--gamma", 0.1, "--C", 2, "-o", model, "--plot", picture)
+    assert sorted(found["best"]) == ["membership", "reg"]  # what was given is not searched for
+    assert found["candidates"] == 10
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    best = package.load(model).estimator
+    assert (best.gamma, best.C, best.reg) == (0.1, 2.0, found["best"]["reg"])
+    assert fbtwsvm_json("evaluate", model, data / "test.csv")["accuracy"] > 0.7
+    shown = called("tune", data / "train.csv", *given, "--gamma", 0.1, "--search", "tpe", "--trials", 3)
+    assert "3 candidates" in shown
+    assert "as options: --membership" in shown or "--C" in shown
+
+
+def test_tune_says_what_it_cannot_search(data):
+    with pytest.raises(Exception, match="grid or tpe"):
+        called("tune", data / "train.csv", "-t", "kind", "--search", "random")
