@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from fbtwsvm.solver import choose
 from fbtwsvm.solver.dual import solve_features
 from fbtwsvm.solver.factors import class_means, gram_matrix
+from fbtwsvm.solver.kernel import solve_kernel_path
 from fbtwsvm.solver.problem import Problem, SolverOptions, Start
 
 
@@ -54,6 +55,11 @@ NEWTON_TOL = 2e-3
 
 # It holds 1 + h.u, boxes and duals in single precision: what the sums of a gap, over the sum of the boxes, are off by.
 SINGLE = 4 * float(np.finfo(np.float32).eps)
+
+
+def solve_kernel(kernel, box, problem, rows=None):
+    """Solve every plane from inner products."""
+    return solve_kernel_path(kernel, box, problem, (1.0,), rows)[0]
 
 
 def solve_newton_for_all(rows, box, problem):

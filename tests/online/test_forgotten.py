@@ -25,8 +25,8 @@ def make_kept(labels, alpha, box, times=None, reserve=None, idle_count=None, ids
         raw=None,
         alpha=np.asarray(alpha, dtype=float),
         box=np.asarray(box, dtype=float),
-        idle_count=np.zeros(n, dtype=np.int64) if misses is None else np.asarray(misses),
-        reserve=np.zeros(n, dtype=bool) if second is None else np.asarray(second),
+        idle_count=np.zeros(n, dtype=np.int64) if idle_count is None else np.asarray(idle_count),
+        reserve=np.zeros(n, dtype=bool) if reserve is None else np.asarray(reserve),
     )
 
 
@@ -38,9 +38,9 @@ def one_class(duals, **arguments):
 
 
 def condensed(kept, memory, second_look=100):
-    gone = Forgotten.nothing(2, 3)
-    rest = condense(kept, memory, second_look, np.arange(1.0, len(kept) + 1.0), np.ones(2), gone)
-    return rest, gone
+    forgotten = Forgotten.nothing(2, 3)
+    rest = condense(kept, memory, second_look, np.arange(1.0, len(kept) + 1.0), np.ones(2), forgotten)
+    return rest, forgotten
 
 
 def test_idle_rows_are_counted_in_a_row_or_not():
@@ -90,35 +90,35 @@ def test_a_dual_is_free_only_well_within_its_box():
 
 def test_rows_beyond_the_memory_that_do_nothing_wait_instead_of_leaving():
     kept = one_class([0.0, 0.5, 0.0, 0.5], times=[0, 1, 2, 3])
-    rest, gone = condensed(kept, 2)
+    rest, forgotten = condensed(kept, 2)
     assert rest.times.tolist() == [0, 1, 2, 3]
     assert rest.reserve.tolist() == [True, False, True, False]
-    assert gone.counts.tolist() == [0, 0]
+    assert forgotten.counts.tolist() == [0, 0]
 
 
 def test_of_those_that_wait_the_newest_remain():
     kept = one_class(np.zeros(5), times=[4, 8, 0, 6, 2], reserve=np.ones(5, dtype=bool))
-    rest, gone = condensed(kept, None, second_look=2)
+    rest, forgotten = condensed(kept, None, second_look=2)
     assert sorted(rest.times.tolist()) == [6, 8]
-    assert gone.counts.tolist() == [3, 0]
+    assert forgotten.counts.tolist() == [3, 0]
     assert forgotten.n_condensed.tolist() == [0, 0]  # they left no pull
 
 
 def test_nobody_leaves_without_a_limit():
     kept = one_class([0.5, 1.0, 0.0])
-    rest, gone = condensed(kept, None)
+    rest, forgotten = condensed(kept, None)
     assert np.array_equal(rest.times, kept.times)
-    assert not gone.counts.any()
+    assert not forgotten.counts.any()
 
 
 def test_what_leaves_is_summed_into_duals_boxes_counts_and_extremes():
     kept = make_kept([0, 0, 0, 1, 1], [[0, 1], [0, 1], [0, 0.5], [1, 0], [1, 0]], [[0, 1]] * 3 + [[1, 0]] * 2)
-    gone = Forgotten.nothing(2, 3)
+    forgotten = Forgotten.nothing(2, 3)
     distances = np.array([4.0, 2.0, 9.0, 5.0, 6.0])
-    rest = condense(kept, 1, 100, distances, np.ones(2), gone)
+    rest = condense(kept, 1, 100, distances, np.ones(2), forgotten)
     assert rest.times.tolist() == [2, 4]
-    assert gone.counts.tolist() == forgotten.n_condensed.tolist() == [2, 1]
-    assert (gone.nearest.tolist(), gone.farthest.tolist()) == ([2.0, 5.0], [4.0, 5.0])
+    assert forgotten.counts.tolist() == forgotten.n_condensed.tolist() == [2, 1]
+    assert (forgotten.nearest.tolist(), forgotten.farthest.tolist()) == ([2.0, 5.0], [4.0, 5.0])
     np.testing.assert_allclose(forgotten.dual_sums[1, 0], kept.rows[0] + kept.rows[1])
     np.testing.assert_allclose(forgotten.dual_sums[0, 1], kept.rows[3])
     np.testing.assert_allclose(forgotten.box_sums, [[0.0, 1.0], [2.0, 0.0]])
@@ -127,16 +127,16 @@ def test_what_leaves_is_summed_into_duals_boxes_counts_and_extremes():
 
 def test_a_row_with_a_name_leaves_a_trace_that_lasts_once_committed():
     kept = one_class([1.0, 0.5], ids=["first", "second"])
-    gone = Forgotten.nothing(2, 3)
-    condense(kept, 1, 100, np.ones(2), np.array([2.0, 1.0]), gone)
-    trace = gone.trace("first")
+    forgotten = Forgotten.nothing(2, 3)
+    condense(kept, 1, 100, np.ones(2), np.array([2.0, 1.0]), forgotten)
+    trace = forgotten.trace("first")
     assert (trace.label, trace.time, trace.weight) == (0, 0, 1.0)
     assert trace.alpha.tolist() == [0.0, 0.5]  # that of a class with factor 1
     assert trace.total == pytest.approx(kept.rows[0].sum())
-    assert gone.traces == {}
-    gone.commit()
-    assert list(gone.traces) == ["first"]
-    assert gone.trace("second") is None
+    assert forgotten.traces == {}
+    forgotten.commit()
+    assert list(forgotten.traces) == ["first"]
+    assert forgotten.trace("second") is None
 
 
 @given(
@@ -152,11 +152,13 @@ def test_memory_and_second_look_are_hard_limits_and_no_row_is_lost(rows, memory,
     alpha = np.array([[row[1]] * 3 for row in rows]) * (np.arange(3) != labels[:, None])
     kept = make_kept(labels, alpha, 1.0 * (np.arange(3) != labels[:, None]))
     kept = replace(kept, reserve=np.array([row[2] for row in rows]) & ~alpha.any(axis=1))
-    gone = Forgotten.nothing(3, 3)
-    rest = condense(kept, memory, second_look, np.ones(len(kept)), np.ones(3), gone)
+    forgotten = Forgotten.nothing(3, 3)
+    rest = condense(kept, memory, second_look, np.ones(len(kept)), np.ones(3), forgotten)
     assert np.bincount(rest.labels[~rest.reserve], minlength=3).max() <= memory
     assert np.bincount(rest.labels[rest.reserve], minlength=3).max() <= second_look
-    np.testing.assert_array_equal(gone.counts + np.bincount(rest.labels, minlength=3), np.bincount(labels, minlength=3))
+    np.testing.assert_array_equal(
+        forgotten.counts + np.bincount(rest.labels, minlength=3), np.bincount(labels, minlength=3)
+    )
     pulls = np.einsum("ia,ij->aj", kept.alpha, kept.rows)  # by near class; nothing of a pull is lost either
     left = np.einsum("ia,ij->aj", rest.alpha, rest.rows)
     np.testing.assert_allclose(left + forgotten.dual_sums.sum(axis=1), pulls, atol=1e-9)

@@ -67,7 +67,7 @@ def test_ids_take_condensed_rows_out_as_well():
     gone = model_of(model).members[0].forgotten
     condensed = [key for key, trace in gone.traces.items() if trace.alpha is not None]
     assert len(condensed) > 50
-    frozen = forgotten.dual_sums.copy()
+    frozen = gone.dual_sums.copy()
     expected = frozen.copy()
     for key in condensed:
         trace = gone.traces[key]
