@@ -2,18 +2,16 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-import fbtwsvm.batch.tiled
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_info
 
-import fbtwsvm.classifier
-import fbtwsvm.model.mapping
-import fbtwsvm.solver.newton
 from fbtwsvm import FBTWSVM
+from fbtwsvm.batch.homes import UnmappedHome
 from fbtwsvm.classifier import model_of
 from fbtwsvm.features import NystroemFeatures
+from fbtwsvm.model.mapping import Mapping
 from helpers import Chunks
 
 N = 12_000
@@ -73,15 +71,15 @@ def test_rows_whose_mapped_form_is_too_large_are_mapped_in_tiles(rows, monkeypat
     place.flush()
     read_only = np.memmap(tmp_path / "rows", dtype=np.float32, mode="r", shape=(N, 4))
     whole = model().fit(read_only, y[:N])
-    monkeypatch.setattr(fbtwsvm.classifier, "_MOST_MAPPED", 1_000_000)
+    monkeypatch.setattr("fbtwsvm.batch.fit._MOST_MAPPED", 1_000_000)
     largest = []
-    seen = fbtwsvm.model.mapping.Mapping.rows
+    seen = Mapping.rows
 
     def watched(self, X, index=None, *, threads=None):
         largest.append(len(X if index is None else index))
         return seen(self, X, index, threads=threads)
 
-    monkeypatch.setattr(fbtwsvm.model.mapping.Mapping, "rows", watched)
+    monkeypatch.setattr(Mapping, "rows", watched)
     tiled = model().fit(read_only, y[:N])
     assert max(largest) <= 8192
     assert tiled.duality_gap_.max() <= 1e-3
@@ -97,9 +95,9 @@ def test_nystroem_gamma_and_size_are_chosen_on_chunks_too(rows):
 
 
 def test_the_same_for_every_number_of_threads(rows, monkeypatch):
-    for module in (fbtwsvm.solver.newton, fbtwsvm.batch.tiled):  # so that there is work for several threads
-        monkeypatch.setattr(module, "_PIECE", 1024)
-        monkeypatch.setattr(module, "_TILE", 512)
+    monkeypatch.setattr("fbtwsvm.solver.newton._PIECE", 1024)  # so that there is work for several threads
+    monkeypatch.setattr("fbtwsvm.solver.newton._TILE", 512)
+    monkeypatch.setattr(UnmappedHome, "tile", 512)
     X, y = rows
     one, two = (model(n_jobs=n).fit(Chunks(X[:N], y[:N])) for n in (1, 2))
     assert (one.planes_ == two.planes_).all()
@@ -140,6 +138,7 @@ def test_weights_beside_chunks_are_refused(rows):
         model().fit(Chunks(X, y), sample_weight=np.ones(len(X)))
 
 
+# after fit
 def test_partial_fit_cannot_go_on_from_chunks(rows):
     X, y = rows
     fitted = model().fit(Chunks(X[:N], y[:N]))

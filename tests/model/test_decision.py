@@ -6,12 +6,13 @@ from sklearn.datasets import load_digits, make_blobs
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.model import decision
-from fbtwsvm.model.decision import Decision
+from fbtwsvm.model.decision import Decision, PairRule, norms
 
 
-def rule(n_classes, multiclass="dag", offsets=None):
-    zero = np.zeros((n_classes, n_classes))
-    return Decision(zero if offsets is None else offsets, zero, np.ones((n_classes, n_classes)), multiclass)
+def rule(planes, multiclass="dag", offsets=None):
+    zero = np.zeros(planes.shape[:2])
+    decision = Decision(zero if offsets is None else offsets, zero, np.ones(planes.shape[:2]), multiclass)
+    return PairRule(decision, planes)
 
 
 def constant_planes(beats):
@@ -28,17 +29,17 @@ def test_king_of_the_hill_order():
     """A cycle 0 > 1 > 2 > 0: the king of the hill is 2, which beats 0, which has beaten 1."""
     planes = constant_planes([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
     rows = np.array([[0.0, 1.0]])
-    assert rule(3).winners(rows, planes).tolist() == [2]
-    assert rule(3, "vote").winners(rows, planes).tolist() == [0]  # one win each: the first
-    assert rule(3).scores(rows, planes).argmax() == 2
+    assert rule(planes).winners(rows).tolist() == [2]
+    assert rule(planes, "vote").winners(rows).tolist() == [0]  # one win each: the first
+    assert rule(planes).scores(rows).argmax() == 2
 
 
 def test_both_values_zero_goes_to_the_smaller_class():
     rows, planes = np.array([[0.0, 1.0]]), np.zeros((3, 3, 2))
     always_second = np.triu(np.full((3, 3), -5.0))
     for multiclass in ("dag", "vote"):
-        assert rule(3, multiclass, always_second).winners(rows, planes).tolist() == [0]
-    assert rule(2, offsets=always_second[:2, :2]).margins(rows, planes[:2, :2]).tolist() == [0.0]
+        assert rule(planes, multiclass, always_second).winners(rows).tolist() == [0]
+    assert rule(planes[:2, :2], offsets=always_second[:2, :2]).margins(rows).tolist() == [0.0]
 
 
 def test_zero_plane_has_distance_zero():
@@ -48,10 +49,10 @@ def test_zero_plane_has_distance_zero():
     planes = model.planes_.copy()
     planes[0, 1] = 0.0
     for name in ("distance", "value"):
-        rule = Decision.plain(2, "dag", name)
+        decision = Decision.plain(2, "dag", name)
         if name == "distance":
-            rule.use_distances(np.linalg.norm(planes[..., :-1], axis=2))
-        assert not rule.winners(np.column_stack([X, np.ones(40)]), planes).any()
+            decision = decision.with_distances(norms(planes[..., :-1]))
+        assert not PairRule(decision, planes).winners(np.column_stack([X, np.ones(40)])).any()
 
 
 @pytest.mark.parametrize("multiclass", ["dag", "vote"])

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from fbtwsvm.model import rows as rows_module
-from fbtwsvm.model.rows import arrange
+from fbtwsvm.model.rows import arrange, calibration_rows
 
 X = np.array([[3.0, 1.0], [0.0, 2.0], [3.0, 1.0], [3.0, 1.0], [5.0, 5.0], [0.0, 2.0]])
 
@@ -80,11 +80,32 @@ def test_a_class_without_rows_has_an_empty_block():
 def test_values_go_back_to_the_given_rows():
     rows = arrange(X, LABELS, WEIGHTS, 2)
     values = np.arange(1.0, 4.0)
-    whole, shared = rows.spread(values, shared=False), rows.spread(values, shared=True)
-    assert whole[4] == shared[4] == 0.0
-    assert whole[0] == whole[2] == values[rows.source[0]]
-    assert shared[0] == pytest.approx(2.0 * shared[2])
-    present = WEIGHTS > 0
-    sums = np.bincount(rows.source[present], weights=shared[present])
-    np.testing.assert_allclose(sums, values)  # nothing is lost by sharing
-    assert rows.spread(np.ones((3, 2)), shared=True).shape == (6, 2)
+    spread = rows.spread(values)
+    assert spread[4] == 0.0  # without weight
+    assert spread[0] == spread[2] == values[rows.source[0]]
+    assert rows.spread(np.ones((3, 2))).shape == (6, 2)
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_marked_rows_are_named_as_they_were_given(merge):
+    rows = arrange(X, LABELS, WEIGHTS, 2, merge=merge)
+    given, labels = rows.given(rows.labels == 1)
+    assert (given.tolist(), labels.tolist()) == ([0, 2], [1, 1])
+
+
+def test_a_subset_is_training_rows_of_its_own():
+    rows = arrange(X, LABELS, WEIGHTS, 2, merge=False)
+    some = rows.subset(np.array([1, 2]), drop_empty=True)
+    np.testing.assert_array_equal(some.X[some.index], X[[3, 5]])
+    assert (some.weights.tolist(), some.starts.tolist(), some.n_classes) == ([4.0, 8.0], [0, 2], 1)
+    assert rows.subset(np.array([1, 2])).starts.tolist() == [0, 2, 2]
+
+
+def test_rows_to_calibrate_on_are_no_landmarks_unless_too_few_are_left():
+    starts, landmarks = np.array([0, 1, 9, 29]), np.zeros(29, dtype=bool)
+    landmarks[1:4] = True  # three of eight
+    landmarks[9:25] = True  # sixteen of twenty
+    marked = calibration_rows(starts, landmarks, seed=0, limit=10)
+    assert np.flatnonzero(marked[:9]).tolist() == [4, 5, 6, 7, 8]  # a class of one row has no plane without it
+    assert marked[9:].sum() == 10
+    assert np.array_equal(marked, calibration_rows(starts, landmarks, seed=0, limit=10))
