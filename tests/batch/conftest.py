@@ -7,5 +7,5 @@ from helpers import noisy_rows
 
 @pytest.fixture(scope="module")
 def rows():
-    """Return 14,000 rows of three classes that overlap."""
-    return noisy_rows()
+    """Return 7,000 rows of three classes that overlap."""
+    return noisy_rows(7000)

@@ -11,10 +11,17 @@ from fbtwsvm import FBTWSVM
 from fbtwsvm.batch.homes import UnmappedHome
 from fbtwsvm.classifier import model_of
 from fbtwsvm.features import NystroemFeatures
+from fbtwsvm.model.choose_map import auto_components
 from fbtwsvm.model.mapping import Mapping
 from helpers import Chunks
 
-N = 12_000
+N = 5000
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch):
+    """So many rows, of chunks, are no longer learned as one array."""
+    monkeypatch.setattr("fbtwsvm.classifier._FEW_ROWS", 3000)
 
 
 def model(**changes):
@@ -71,17 +78,19 @@ def test_rows_whose_mapped_form_is_too_large_are_mapped_in_tiles(rows, monkeypat
     place.flush()
     read_only = np.memmap(tmp_path / "rows", dtype=np.float32, mode="r", shape=(N, 4))
     whole = model().fit(read_only, y[:N])
-    monkeypatch.setattr("fbtwsvm.batch.fit._MOST_MAPPED", 1_000_000)
+    monkeypatch.setattr("fbtwsvm.batch.fit._MOST_MAPPED", 400_000)
+    monkeypatch.setattr("fbtwsvm.batch.prepare._MAP_SAMPLE", 1000)
+    monkeypatch.setattr(UnmappedHome, "tile", 512)
     largest = []
     seen = Mapping.rows
 
-    def watched(self, X, index=None, *, threads=None):
+    def watched(self, X, index=None, threads=None):
         largest.append(len(X if index is None else index))
-        return seen(self, X, index, threads=threads)
+        return seen(self, X, index, threads)
 
     monkeypatch.setattr(Mapping, "rows", watched)
     tiled = model().fit(read_only, y[:N])
-    assert max(largest) <= 8192
+    assert max(largest) <= 3 * 1024  # the sample that first planes are solved on
     assert tiled.duality_gap_.max() <= 1e-3
     assert (tiled.predict(X[N:]) == whole.predict(X[N:])).mean() > 0.985
 
@@ -90,7 +99,7 @@ def test_nystroem_gamma_and_size_are_chosen_on_chunks_too(rows):
     X, y = rows
     parts = FBTWSVM(random_state=0).fit(Chunks(X[:N], y[:N]))
     assert parts.score(X[N:], y[N:]) > 0.82
-    assert parts.n_components_ >= 1000
+    assert parts.n_components_ >= auto_components(N, 4)
     assert parts.gamma_ > 0
 
 
@@ -159,7 +168,7 @@ def test_maps_of_users_and_classes_of_one_row(rows):
 def test_the_exact_kernel_needs_all_rows(rows):
     X, y = rows
     with pytest.raises(ValueError, match="one array"):
-        FBTWSVM(feature_map="exact", gamma=1.0).fit(Chunks(X[:11_000], y[:11_000]))
+        FBTWSVM(feature_map="exact", gamma=1.0).fit(Chunks(X[:N], y[:N]))
 
 
 def test_predicting_in_many_threads_leaves_the_threads_of_blas_alone(rows):
