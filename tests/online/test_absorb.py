@@ -46,7 +46,7 @@ def test_the_papers_sums_start_from_one_class(accept, size):
     model = FBTWSVM(statistics="kept", accept=accept, warm_up=30, memory=None, **FOURIER)
     stream(model, X[order], y[order], size).settle()
     assert (model_of(model).members[0].moments.counts > 0).all()
-    assert model.score(X, y) > 0.8
+    assert model.score(X, y) > FBTWSVM(gamma=0.1).fit(X, y).score(X, y) - 0.05
 
 
 @pytest.mark.parametrize("size", [1, 20, 400])

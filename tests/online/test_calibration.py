@@ -64,7 +64,7 @@ def test_rows_of_a_class_without_planes_say_nothing():
     far = np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
     store.add(np.zeros(3, dtype=int), np.array([1, 2, 3]), values, far)
     assert store.times[0, store.times[0] >= 0].tolist() == [3]
-    assert store.fresh == 1
+    assert store.new_rows == 1
 
 
 def test_removed_rows_leave_nothing_behind():
@@ -84,11 +84,11 @@ def test_offsets_are_due_when_a_quarter_is_new():
     assert not store.due()
     add(store, 0, [3])
     assert store.due()  # 4 of at least 16
-    store.fresh = 0
+    store.new_rows = 0
     add(store, 1, np.arange(100, 116))
-    store.fresh = 4
+    store.new_rows = 4
     assert not store.due()  # 4 of 20
-    store.fresh = 5
+    store.new_rows = 5
     assert store.due()
 
 

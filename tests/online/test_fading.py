@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
@@ -16,7 +17,9 @@ def test_fading_forgets_the_old_and_keeps_absent_classes():
     two = np.flatnonzero(y != 2)
     two = two[two >= 1000]
     stream(model, X[two], turned[two], 50)
-    assert model.score(X[two], turned[two]) > 0.8
+    assert (
+        model.score(X[two], turned[two]) > FBTWSVM(gamma=0.1).fit(X[two], turned[two]).score(X[two], turned[two]) - 0.05
+    )
     third = X[y == 2]
     assert (model.predict(third) == 2).mean() > 0.5  # not seen for some 1,300 rows
     member = model_of(model.settle()).members[0]
@@ -76,22 +79,24 @@ def test_balanced_classes_on_a_stream():
 
 @pytest.mark.parametrize("half_life", [1.0, 3.0, 30.0])
 @pytest.mark.parametrize("size", [1, 100, 700])
-def test_very_short_half_lives(half_life, size):
-    X, y = clouds(700)
-    model = stream(FBTWSVM(half_life=half_life, **FOURIER, warm_up=500 if size > 1 else 60), X, y, size)
-    assert np.isfinite(model.planes_).all()
+def test_very_short_half_lives_follow_a_change_and_forget_what_was_before(half_life, size):
+    X, y = clouds(700, 2, spread=0.5)
+    turned = np.where(np.arange(700) < 400, y, 1 - y)
+    model = FBTWSVM(**FOURIER, half_life=half_life, warm_up=60)
+    assert stream(model, X, turned, size).score(X, 1 - y) > 0.8  # 0.93 is possible
     assert np.isfinite(model.predict_proba(X)).all()
+    without = clone(model).set_params(half_life=None)
+    assert stream(without, X, turned, size).score(X, 1 - y) < 0.7
 
 
 def test_many_drifts_stay_finite():
-    X, y = clouds(3000, 2)
+    X, y = clouds(1200, 2)
+    steady = stream(FBTWSVM(warm_up=100, **FOURIER), X, y, 10).score(X, y)
     for dtype in (np.float32, np.float64):
-        model = FBTWSVM(drift_detector=Every(20), warm_up=100, **FOURIER)
-        stream(model, X.astype(dtype), y, 20)
-        member = model_of(model).members[0]
-        assert len(model_of(model).drifts) > 100
-        assert member.current_weight < 1e7
-        assert model.score(X, y) > 0.8
+        model = stream(FBTWSVM(drift_detector=Every(10), warm_up=100, **FOURIER), X.astype(dtype), y, 10)
+        assert model.inspect().drifts > 100
+        assert model_of(model).members[0].current_weight < 1e7
+        assert model.score(X, y) > steady - 0.1
 
 
 def test_the_unit_of_weight_does_not_matter_to_fading():

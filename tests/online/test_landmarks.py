@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fbtwsvm import FBTWSVM
-from fbtwsvm.classifier import model_of
+from fbtwsvm.classifier import model_of, parameters_of
+from fbtwsvm.model.rows import CheckedRows
 from fbtwsvm.online.landmarks import _GROWTH, _MEMORY, ResidualMonitor
 from helpers import clouds, stream
 
@@ -91,13 +92,12 @@ def test_a_renewed_map_says_nearly_the_same():
     X, y = clouds(800, 3)
     model = stream(FBTWSVM(gamma=0.1, n_components=100, warm_up=200, decision="value", random_state=0), X, y, 100)
     before, answers = model_of(model).mapping, model.predict(X)
-    learner = model_of(model).copy()
-    chunk = model._chunk(model._check_stream(X[:100], y[:100], None, None, None))
-    learner._renew(chunk)
-    assert not learner.mapping.same_as(before)
-    member = learner.members[0]
-    renewed = learner.decision.winners(learner.mapping.rows(X), member.planes)
-    assert (model.classes_[renewed] == answers).mean() > 0.97
+    renewed_stream = model_of(model).copy()
+    renewed_stream._renew(renewed_stream._chunk(CheckedRows.unnamed(X[:100], y[:100]), parameters_of(model)))
+    assert not renewed_stream.mapping.same_as(before)
+    member = renewed_stream.members[0]
+    winners = renewed_stream.rule.winners(renewed_stream.mapping.rows(X))
+    assert (model.classes_[winners] == answers).mean() > 0.97
     assert all(np.linalg.eigvalsh(gram).min() > -1e-8 for gram in member.moments.grams)
 
 
@@ -116,6 +116,7 @@ def test_a_map_that_began_too_small_grows():
     assert model.n_components_ > 60
 
 
+@pytest.mark.slow
 def test_letter_sorted_by_class(dataset):
     """Landmarks of the first rows, all of one class, are blind to the rest: the map is renewed as classes come."""
     X, y, X_test, y_test = dataset("letter")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fbtwsvm.online import axes
 from fbtwsvm.online.moments import Moments, Roots
 from fbtwsvm.solver.factors import Root, gram_matrix
 from reference import REG, some_rows, system
@@ -44,10 +45,10 @@ def test_roots_of_classes_that_come_and_go_keep_their_place():
     for k in range(2):
         roots.refresh(k, np.eye(3) * k, 1.0)
     second = roots.matrices[1].copy()
-    roots.insert(1)
+    axes.insert_class(roots, 1)
     assert np.array_equal(roots.matrices[2], second)
     assert roots.ranks[1] > 10**15  # of the new class there is no root yet
-    roots.delete(0)
+    axes.delete_class(roots, 0)
     assert np.array_equal(roots.matrices[1], second)
     assert len(roots.ranks) == len(roots.ridges) == 2
     assert isinstance(roots.factor(1), Root)
@@ -109,10 +110,10 @@ def test_a_gram_matrix_can_be_added_alone(summed):
 def test_sums_of_classes_that_come_and_go_keep_their_place(summed):
     moments, classes = summed
     nothing = (np.empty((0, 3)), np.empty(0))
-    moments.insert(1)
+    axes.insert_class(moments, 1)
     assert_moments(moments, [classes[0], nothing, classes[1]])
     assert np.array_equal(moments.means[1], np.zeros(3))
-    moments.delete(0)
+    axes.delete_class(moments, 0)
     assert_moments(moments, [nothing, classes[1]])
 
 

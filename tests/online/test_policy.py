@@ -25,7 +25,7 @@ def test_parameters_that_a_stream_cannot_have_are_refused(options, message):
 
 def test_size_warning():
     X, y = clouds(60)
-    model = FBTWSVM(gamma=0.1, n_components=2_000_000, warm_up=50, feature_map="fourier")
+    model = FBTWSVM(gamma=0.1, n_components=400_000, warm_up=50, feature_map="fourier")
     with pytest.warns(ResourceWarning, match="Gram matrices"), pytest.raises(MemoryError):
         model.partial_fit(X, y)
     assert not hasattr(model, "classes_")

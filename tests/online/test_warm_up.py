@@ -25,12 +25,12 @@ def test_predictions_during_the_warm_up():
         model.partial_fit(X[first : first + 10], y[first : first + 10])
         assert model.predict(X[:5]).shape == (5,)
     assert model.inspect().stage == "warm_up"
-    assert model.score(X, y) > 0.8
+    assert model.score(X, y) > FBTWSVM().fit(X, y).score(X, y) - 0.05
 
 
 def test_warm_up_with_what_it_cannot_use_yet():
     X, y = clouds(300, 3)
-    weighted = stream(FBTWSVM(class_weight={1: 5.0}, warm_up=100, **FOURIER), X[y != 1], y[y != 1], 2)
+    weighted = stream(FBTWSVM(class_weight={0: 1.0, 1: 5.0, 2: 1.0}, warm_up=100, **FOURIER), X[y != 1], y[y != 1], 2)
     assert weighted.classes_.tolist() == [0, 2]
     wide = np.hstack([X, X**2, X**3])
     model = stream(FBTWSVM(feature_map=PCA(5), warm_up=100), wide, y, 2)
