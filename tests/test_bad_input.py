@@ -30,7 +30,7 @@ Y = np.arange(30) % 2
         ({"membership": "vague"}, "membership"),
         ({"multiclass": "ovr"}, "multiclass"),
         ({"decision": "guess"}, "decision"),
-        ({"class_weight": {5: 1.0}}, "not in class_weight"),
+        ({"class_weight": {5: 1.0}}, "none of the classes"),
         ({"class_weight": {0: 0.0}}, "positive"),
         ({"class_weight": {0: np.inf}}, "finite"),
         ({"C": ("a", "b")}, "C=.*positive number"),

@@ -1,7 +1,6 @@
 """The estimator: labels, containers, precision, attributes, warnings."""
 
 import pickle
-import warnings
 
 import joblib
 import numpy as np
@@ -10,7 +9,6 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris, make_moons
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -47,9 +45,9 @@ def test_data_frames_and_sparse_rows_give_the_same_model(blobs):
 @pytest.mark.parametrize("n", [200, 2300])
 def test_float32_stays_float32(n):
     X, y = make_moons(n, noise=0.2, random_state=0)
-    single = FBTWSVM(gamma=1.0, feature_map="nystroem", random_state=0).fit(X.astype(np.float32), y)
-    double = FBTWSVM(gamma=1.0, random_state=0).fit(X, y)
-    whole = FBTWSVM(gamma=1.0, random_state=0).fit((100 * X).astype(np.int64), y)
+    single = FBTWSVM(gamma=1.0, feature_map="nystroem", n_components=100, random_state=0).fit(X.astype(np.float32), y)
+    double = FBTWSVM(gamma=1.0, n_components=100, random_state=0).fit(X, y)
+    whole = FBTWSVM(gamma=1.0, n_components=100, random_state=0).fit((100 * X).astype(np.int64), y)
     assert single.planes_.dtype == np.float32
     assert double.planes_.dtype == whole.planes_.dtype == np.float64
     assert (single.predict(X) == double.predict(X)).mean() > 0.99
@@ -82,16 +80,6 @@ def test_rows_off_the_support_do_not_push(blobs):
         idle[model.support_] = False
         assert (values_of_class[idle] <= -1 + 1e-3).all()
         assert values_of_class[rows & ~idle].max() >= -1 - 1e-3
-
-
-def test_convergence_warning_says_what_to_do():
-    X, y = make_moons(300, noise=0.3, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
-        model = FBTWSVM(gamma=1.0, tol=1e-9, max_iter=2).fit(X, y)
-    assert model.duality_gap_.max() > 1e-9
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        FBTWSVM(gamma=1.0).fit(X, y)
 
 
 def test_works_in_pipelines_and_searches():

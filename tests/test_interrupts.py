@@ -1,6 +1,7 @@
 """An interrupt at any place leaves the model as it was."""
 
 import pickle
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -21,13 +22,19 @@ def test_an_interrupt_of_fit_leaves_the_model_as_it_was(monkeypatch):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fbtwsvm.classifier.learn", interrupt)
+    monkeypatch.setattr("fbtwsvm.classifier.fit_rows", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(np.hstack([X, X]), np.arange(30) % 3)
     assert pickle.dumps(model) == before
 
 
-@pytest.mark.parametrize("place", ["learn_rows", "settle", "solve_features", "forget"])
+PLACES = {
+    "learn_rows": ("absorb", "model"), "resolve": ("absorb", "model"), "solve_features": ("resolve",),
+    "forget": ("resolve",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("size", [1, 5, 120])
 @pytest.mark.parametrize("decay", [1.0, "auto"])
 def test_ctrl_c_changes_nothing(place, size, decay, monkeypatch):
@@ -35,18 +42,17 @@ def test_ctrl_c_changes_nothing(place, size, decay, monkeypatch):
     X, y = clouds(500)
     model = stream(FBTWSVM(gamma=0.1, n_components=15, warm_up=60, decay=decay, random_state=0), X[:230], y[:230], 23)
     before, twin = state(model), pickle.loads(pickle.dumps(model))
-    module = __import__("fbtwsvm.online.member", fromlist=["incremental"])
-    owner = module.Incremental if place == "settle" else module
-    original, calls = getattr(owner, place), []
+    owners, calls = [import_module(f"fbtwsvm.online.{module}") for module in PLACES[place]], []
+    original = getattr(owners[0], place)
 
     def interrupted(*arguments, **options):
-        result = original(*arguments, **options)
+        original(*arguments, **options)
         calls.append(place)
         raise KeyboardInterrupt if len(calls) == 1 else AssertionError
-        return result
 
     chunks = [slice(first, first + size) for first in range(230, 480, size)]
-    monkeypatch.setattr(owner, place, interrupted)
+    for owner in owners:
+        monkeypatch.setattr(owner, place, interrupted)
     learned = 0
     for chunk in chunks:
         try:
@@ -70,12 +76,12 @@ def test_an_interrupt_after_a_drift(monkeypatch):
     X, y = clouds(400, 2)
     model = stream(FBTWSVM(drift_detector=Every(30), half_life=200.0, warm_up=100, **FOURIER), X[:129], y[:129], 1)
     before = state(model)
-    module = __import__("fbtwsvm.online.member", fromlist=["incremental"])
 
-    def stop(*arguments):
+    def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "learn_rows", stop)
+    for module in ("absorb", "model"):
+        monkeypatch.setattr(f"fbtwsvm.online.{module}.learn_rows", stop)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[129:130], y[129:130])
     assert state(model) == before

@@ -26,7 +26,7 @@ def test_nearly_singular_kernels(n, reg, decision):
 def test_an_outlier_far_away(n, dtype):
     X, y = make_moons(n, noise=0.2, random_state=0)
     X[0] = 1e4
-    model = FBTWSVM(random_state=0).fit(X.astype(dtype), y)
+    model = FBTWSVM(n_components="auto" if n == 1300 else 200, random_state=0).fit(X.astype(dtype), y)
     assert model.score(X[1:].astype(dtype), y[1:]) > 0.8
 
 

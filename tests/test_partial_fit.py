@@ -85,6 +85,7 @@ def test_sparse_rows_on_a_stream():
     assert (sparse.predict(sp.csr_matrix(X)) == dense.predict(X)).mean() > 0.97
 
 
+# after fit
 def test_fit_goes_on_and_fit_resets():
     X, y = clouds(300)
     model = FBTWSVM(gamma=0.1, random_state=0, n_components=40).fit(X[:200], y[:200])
@@ -94,6 +95,7 @@ def test_fit_goes_on_and_fit_resets():
     assert vars(model).keys() == vars(fresh).keys()
 
 
+# after fit
 def test_fit_and_then_chunks_equal_chunks():
     X, y = clouds(300)
     options = {"feature_map": fourier(X), "tol": 1e-8, **KEEP_ALL}
@@ -101,6 +103,7 @@ def test_fit_and_then_chunks_equal_chunks():
     np.testing.assert_allclose(both.planes_, FBTWSVM(**options).fit(X, y).planes_, atol=1e-4)
 
 
+# after fit
 def test_going_on_from_a_fit_keeps_width_and_rows():
     X, y = clouds(300)
     given = X.copy()
@@ -113,6 +116,7 @@ def test_going_on_from_a_fit_keeps_width_and_rows():
     assert model_exact.score(X, y) > 0.85
 
 
+# after fit
 def test_a_fit_too_large_to_go_on_from(monkeypatch):
     monkeypatch.setattr("fbtwsvm.classifier._MOST_KEPT", 100)
     X, y = clouds(300)
@@ -123,6 +127,7 @@ def test_a_fit_too_large_to_go_on_from(monkeypatch):
     assert model.predict(X).tolist() == before
 
 
+# after fit
 def test_unlearn_goes_on_from_a_fit():
     X, y = clouds(300)
     options = {"feature_map": fourier(X), "tol": 1e-11, "max_iter": 100_000, **KEEP_ALL}

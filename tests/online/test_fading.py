@@ -82,7 +82,7 @@ def test_balanced_classes_on_a_stream():
 def test_very_short_half_lives_follow_a_change_and_forget_what_was_before(half_life, size):
     X, y = clouds(700, 2, spread=0.5)
     turned = np.where(np.arange(700) < 400, y, 1 - y)
-    model = FBTWSVM(**FOURIER, half_life=half_life, warm_up=60)
+    model = FBTWSVM(**FOURIER, half_life=half_life, warm_up=60, decision="value")
     assert stream(model, X, turned, size).score(X, 1 - y) > 0.8  # 0.93 is possible
     assert np.isfinite(model.predict_proba(X)).all()
     without = clone(model).set_params(half_life=None)
