@@ -12,7 +12,7 @@ from fbtwsvm.model.rows import arrange
 
 @pytest.fixture(params=[1, 2])
 def homes(request, monkeypatch):
-    """The same mapped rows in both homes, in tiles of seven."""
+    """Return the same mapped rows in both homes, in tiles of seven."""
     for kind in (MemoryHome, UnmappedHome):
         monkeypatch.setattr(kind, "tile", 7)
     random = np.random.default_rng(0)

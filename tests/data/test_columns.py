@@ -88,31 +88,54 @@ def test_labels_are_whole_numbers_or_texts(labels, wanted):
     assert Columns.of(table, Choices("y")).targets(table, 0).tolist() == wanted
 
 
-def test_what_is_wrong_is_named():
-    columns = Columns.of(TABLE, CHOICES)
-    with pytest.raises(DataError, match=r"Row 12, column 'size': 'huge' is not a number.*--categorical size"):
-        columns.rows(pa.table({"size": ["1", "huge"], "colour": ["red", "red"]}), 10)
-    with pytest.raises(DataError, match="Row 1, column 'size': the number is infinite"):
-        columns.rows(pa.table({"size": ["inf"], "colour": ["red"]}), 0)
-    with pytest.raises(DataError, match="no column 'colour', which the model was trained with; it has 'size'"):
-        columns.rows(pa.table({"size": ["1"]}), 0)
-    with pytest.raises(DataError, match="no column 'kind', the target"):
-        columns.targets(pa.table({"size": ["1"]}), 0)
-    with pytest.raises(DataError, match="Row 8 has no value in the target"):
-        columns.targets(pa.table({"kind": ["a", None]}), 6)
-    long = pa.concat_tables([TABLE, TABLE.set_column(3, "name", pa.array([f"n{i}" for i in range(40)]))])
-    for wrong, message in (
+@pytest.mark.parametrize(
+    ("table", "first", "message"),
+    [
+        (
+            {"size": ["1", "huge"], "colour": ["red", "red"]},
+            10,
+            r"Row 12, column 'size': 'huge' is not a number.*--categ",
+        ),
+        ({"size": ["inf"], "colour": ["red"]}, 0, "Row 1, column 'size': the number is infinite"),
+        ({"size": ["1"]}, 0, "no column 'colour', which the model was trained with; it has 'size'"),
+    ],
+)
+def test_rows_that_cannot_be_encoded_are_named(table, first, message):
+    with pytest.raises(DataError, match=message):
+        Columns.of(TABLE, CHOICES).rows(pa.table(table), first)
+
+
+@pytest.mark.parametrize(
+    ("known", "table", "message"),
+    [
+        (["a", "b"], {"size": ["1"]}, "no column 'kind', the target"),
+        (["a", "b"], {"kind": ["a", None]}, "Row 8 has no value in the target"),
+        ([0, 1], {"kind": ["a"]}, "numbers so far"),
+    ],
+)
+def test_labels_that_cannot_be_read_are_named(known, table, message):
+    columns = Columns.of(pa.table({"x": [0, 1], "kind": known}), Choices("kind"))
+    with pytest.raises(DataError, match=message):
+        columns.targets(pa.table(table), 6)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
         ({"target": "zz"}, "no column 'zz'; it has 'size'"),
         ({"drop": ("zz",)}, "no column 'zz'"),
         ({"numeric": ("colour",)}, "'colour' holds numbers, but row 1 holds 'red'"),
         ({"drop": ()}, "--drop name"),
         ({"drop": ("name", "size", "colour")}, "no column to learn from"),
-    ):
-        with pytest.raises(DataError, match=message):
-            Columns.of(long, choices(**wrong))
-    whole = Columns.of(pa.table({"x": [0, 1], "y": [0, 1]}), Choices("y"))
-    with pytest.raises(DataError, match="numbers so far"):
-        whole.targets(pa.table({"y": ["a"]}), 5)
+    ],
+)
+def test_choices_that_do_not_fit_the_table_are_named(wrong, message):
+    long = pa.concat_tables([TABLE, TABLE.set_column(3, "name", pa.array([f"n{i}" for i in range(40)]))])
+    with pytest.raises(DataError, match=message):
+        Columns.of(long, choices(**wrong))
+
+
+def test_columns_of_times_are_not_read():
     dates = pa.table({"when": pa.array([0, 1], pa.timestamp("s")), "y": [0, 1]})
     with pytest.raises(DataError, match=r"timestamp.*--drop when"):
         Columns.of(dates, Choices("y"))

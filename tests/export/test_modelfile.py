@@ -17,7 +17,7 @@ from fbtwsvm import FBTWSVM
 from fbtwsvm.export.modelfile import ModelFileError, container
 from fbtwsvm.features import FourierFeatures
 from fbtwsvm.online.drift import HoeffdingDrift
-from helpers import assert_same_answers, clouds
+from helpers import assert_same_answers, clouds, learn_table
 
 FILES = Path(__file__).parent.parent / "files"
 
@@ -133,7 +133,7 @@ def test_older_versions_stay_readable(path):
     rows = {name: [row[j] for row in wanted["rows"]] for j, name in enumerate(wanted["columns"])}
     assert model.predict(rows).tolist() == wanted["labels"]
     np.testing.assert_allclose(model.predict_proba(rows), wanted["probabilities"], atol=1e-6)
-    model.learn({**rows, "y": wanted["labels"]})
+    learn_table(model, {**rows, "y": wanted["labels"]})
     assert model.rows == wanted["learned"] + len(wanted["rows"])
 
 

@@ -1,5 +1,6 @@
 """A committee of several half-lives."""
 
+import numpy as np
 from scipy.special import softmax
 
 from fbtwsvm import FBTWSVM

@@ -15,7 +15,7 @@ OPTIONS = {**FOURIER, "warm_up": 60}
 
 @pytest.fixture
 def machine():
-    """A machine of three classes, of which some rows are forgotten and some pending."""
+    """Return a machine of three classes, of which some rows are forgotten and some pending."""
     X, y = clouds(230, spread=2.0)
     return model_of(stream(FBTWSVM(**OPTIONS, memory=10, second_look=2), X, y, 23)).members[0]
 

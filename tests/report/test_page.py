@@ -151,7 +151,7 @@ def test_the_page_says_what_happened(page):
         assert part in text
 
 
-def model_of(n_classes, columns=("a", "b", "c"), rows=900, **parameters):
+def reported(n_classes, columns=("a", "b", "c"), rows=900, **parameters):
     """Learn a small stream with the record that a report needs."""
     random = np.random.default_rng(0)
     labels = random.integers(n_classes, size=rows)
@@ -170,7 +170,7 @@ def model_of(n_classes, columns=("a", "b", "c"), rows=900, **parameters):
 
 @pytest.mark.parametrize("n_classes", [1, 2, 12, 40])
 def test_any_number_of_classes(n_classes, tmp_path):
-    model = model_of(n_classes)
+    model = reported(n_classes)
     for suffix in (".html", ".png"):
         write_report(model, tmp_path / f"r{suffix}")
     text = (tmp_path / "r.html").read_text()
@@ -180,26 +180,26 @@ def test_any_number_of_classes(n_classes, tmp_path):
 
 
 def test_many_classes_in_a_browser(browser, tmp_path):
-    write_report(model_of(40), tmp_path / "r.html")
+    write_report(reported(40), tmp_path / "r.html")
     show(browser, tmp_path / "r.html", PHONE)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= PHONE
     assert browser.execute_script(CLIPPED) == []
 
 
 def test_columns_that_moved_are_named(tmp_path):
-    model = model_of(2)
+    model = reported(2)
     model.columns.watch(np.full((20_000, 3), [5.0, 0.0, 0.0]))
     write_report(model, tmp_path / "r.html")
     assert "Column a has moved" in (tmp_path / "r.html").read_text()
 
 
 def test_fourier_features_keep_no_rows_to_draw(tmp_path):
-    write_report(model_of(2, ("a", "b"), feature_map="fourier", gamma=0.5), tmp_path / "r.html")
+    write_report(reported(2, ("a", "b"), feature_map="fourier", gamma=0.5), tmp_path / "r.html")
     assert "Decision regions" not in (tmp_path / "r.html").read_text()
 
 
 def test_nothing_to_report(tmp_path):
-    model = model_of(2)
+    model = reported(2)
     model.run = None
     with pytest.raises(DataError, match="no stream to report on"):
         write_report(model, tmp_path / "r.html")

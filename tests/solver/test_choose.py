@@ -1,7 +1,5 @@
 """Which way solves which plane, and the sample that comes first."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -68,10 +66,6 @@ def test_the_sample_follows_its_seed():
     planes = [choose._first_planes(reader, problem, start, seed)[0] for seed in (1, 1, 2)]
     assert np.array_equal(planes[0], planes[1])
     assert not np.array_equal(planes[0], planes[2])
-    whole = replace(problem, options=replace(problem.options, tol=1e-9))
-    assert (
-        np.abs(planes[0] - solve_cold(rows, box, whole).planes).max() < 1.0
-    )  # a quarter of the rows says about as much
 
 
 @pytest.mark.usefixtures("newton_for_all")
