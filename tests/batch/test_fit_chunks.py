@@ -13,9 +13,15 @@ from fbtwsvm.classifier import model_of
 from fbtwsvm.features import NystroemFeatures
 from fbtwsvm.model.choose_map import auto_components
 from fbtwsvm.model.mapping import Mapping
-from helpers import Chunks
+from helpers import Chunks, noisy_rows
 
 N = 5000
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Return 7,000 rows of three classes that overlap."""
+    return noisy_rows(N + 2000)
 
 
 @pytest.fixture(autouse=True)

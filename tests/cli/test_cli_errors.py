@@ -69,7 +69,7 @@ WRONG_DATA = [
 
 @pytest.fixture
 def call(here, data, model, tmp_path):
-    """Return a function that runs a line of words, in which DATA and MODEL stand for their paths; nothing may change."""
+    """Return a function that runs a line, in which DATA and MODEL stand for their paths; no file may change."""
     (tmp_path / "wrong.toml").write_text('[columns]\ntarget = "kind"\ndrop = 5\n')
     (tmp_path / "three.toml").write_text("[model]\nC = [1, 2, 3]\n")
     text = (data / "more.csv").read_text().splitlines(keepends=True)
