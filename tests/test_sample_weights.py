@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import make_moons
 
 from fbtwsvm import FBTWSVM
+from helpers import KEEP_ALL, clouds, fourier, stream
 
 
 @settings(max_examples=20, deadline=None)
@@ -70,3 +72,26 @@ def test_small_weights_have_supports(blobs):
     )
     assert len(one.support_) > 10
     assert abs(len(tiny.support_) - len(one.support_)) <= 3
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("warm_up", [20, 1000])
+def test_a_misspelt_class_weight_is_refused_by_fit_and_partial_fit_alike(method, warm_up, blobs):
+    """A class that is not there is no mistake as long as every class that is there has its weight."""
+    X, y = blobs
+    model = FBTWSVM(gamma=0.1, n_components=20, warm_up=warm_up, random_state=0)
+    with pytest.raises(ValueError, match=r"names 'dog'.*no weight for 'ant'"):
+        getattr(clone(model).set_params(class_weight={"dog": 2.0, "bee": 1.0}), method)(X, y)
+    for fine in ({"bee": 2.0}, {"ant": 1.0, "bee": 2.0, "cat": 1.0, "dog": 3.0}):
+        assert getattr(clone(model).set_params(class_weight=fine), method)(X, y).classes_.tolist() == [
+            "ant",
+            "bee",
+            "cat",
+        ]
+
+
+def test_class_weights_of_a_stream_are_those_of_a_fit():
+    X, y = clouds(300, 2, spread=2.0)
+    options = {"feature_map": fourier(X), "class_weight": {1: 5.0}, "tol": 1e-9, "max_iter": 100_000, **KEEP_ALL}
+    batch = FBTWSVM(**options).fit(X, y)
+    np.testing.assert_allclose(stream(FBTWSVM(**options), X, y, 40).settle().planes_, batch.planes_, atol=1e-4)

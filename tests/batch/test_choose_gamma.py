@@ -1,6 +1,7 @@
 """gamma="auto": a ladder of widths, wanted by left-out values."""
 
 import numpy as np
+import pytest
 from sklearn.datasets import make_blobs
 
 from fbtwsvm import FBTWSVM
@@ -26,6 +27,7 @@ def test_gamma_ladder_with_very_many_classes(monkeypatch):
         assert model.score(X, y) > 0.9
 
 
+@pytest.mark.slow
 def test_gamma_ladder_respects_groups_of_neighbouring_rows():
     """Rows come in runs of one label and one place: a narrow kernel knows the runs, new runs want a wide one."""
     random = np.random.default_rng(0)

@@ -101,6 +101,7 @@ def test_rows_whose_mapped_form_is_too_large_are_mapped_in_tiles(rows, monkeypat
     assert (tiled.predict(X[N:]) == whole.predict(X[N:])).mean() > 0.985
 
 
+@pytest.mark.slow
 def test_nystroem_gamma_and_size_are_chosen_on_chunks_too(rows):
     X, y = rows
     parts = FBTWSVM(random_state=0).fit(Chunks(X[:N], y[:N]))

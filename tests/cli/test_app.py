@@ -9,14 +9,15 @@ from fbtwsvm import FBTWSVM
 from fbtwsvm.cli import app
 
 
+@pytest.mark.slow
 def test_every_verb_in_a_process_of_its_own(tmp_path, monkeypatch):
     """A whole day's work, from a shell, on files."""
     monkeypatch.chdir(tmp_path)
     fourier = ("--feature-map", "fourier", "--gamma", "0.05", "--n-components", "40", "--warm-up", "200")
     fbtwsvm("generate", "sea", "-n", 1000, "-o", "rows.csv")
-    fbtwsvm("generate", "sea", "-n", 600, "--seed", 1, "-o", "more.parquet")
+    called("generate", "sea", "-n", 600, "--seed", 1, "-o", "more.parquet")
     fbtwsvm("train", "rows.csv", "-t", "y", "-o", "first.fbt", "--chunk", 100, *fourier)
-    fbtwsvm("train", "more.parquet", "--like", "first.fbt", "-o", "second.fbt")
+    called("train", "more.parquet", "--like", "first.fbt", "-o", "second.fbt")
     fbtwsvm("merge", "first.fbt", "second.fbt", "-o", "both.fbt")
     fbtwsvm("update", "both.fbt", "more.parquet")
     fbtwsvm("unlearn", "both.fbt", "more.parquet")

@@ -59,12 +59,13 @@ def compare(killed, whole):
     assert one.rows == one.run.rows == ROWS
     leader = model_of(one.estimator).leader
     assert leader.clock == ROWS
-    assert int(leader.seen.sum() + leader.since.sum()) == ROWS
+    assert int(leader.seen.sum() + leader.since_solve.sum()) == ROWS
     assert one.run.record.score.tested == ROWS - 200
     assert_equal(one, other)
     assert not [item for item in killed.parent.iterdir() if item.suffix == ".fbt" and item not in (killed, whole)]
 
 
+@pytest.mark.slow
 def test_killed_while_reading_a_file(tmp_path):
     rows, killed, whole = tmp_path / "rows.csv", tmp_path / "killed.fbt", tmp_path / "whole.fbt"
     fbtwsvm("generate", "sea", "-n", ROWS, "--drift-every", ROWS // 4, "-o", rows)
@@ -73,6 +74,7 @@ def test_killed_while_reading_a_file(tmp_path):
     compare(killed, whole)
 
 
+@pytest.mark.slow
 def test_killed_while_reading_a_live_stream(redis_server, tmp_path):
     """Half of the rows are there first, the rest comes while runs are killed; places are in the checkpoint."""
     redis = pytest.importorskip("redis")

@@ -5,6 +5,8 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 import fbtwsvm as package
 from command import COMMAND, QUICK, called, fbtwsvm, fbtwsvm_json
 
@@ -76,6 +78,7 @@ def test_other_names_of_a_source_are_the_same_source(tmp_path, monkeypatch):
     assert "has learned 1,000 rows before; again.csv is read from its beginning" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_second_pipe_needs_a_word(tmp_path):
     """Rows of a pipe are skipped, or learned, only when it is said which."""
     text = called("generate", "sea", "-n", 900)

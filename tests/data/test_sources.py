@@ -34,6 +34,7 @@ def test_every_source_yields_the_same_rows_and_the_same_model(kind, rows, refere
     np.testing.assert_array_equal(model.estimator.classes_, reference.estimator.classes_)
 
 
+@pytest.mark.slow
 def test_standard_input(rows, reference, tmp_path):
     code = (
         "import sys; from helpers import learned; m = learned('-'); "
@@ -110,11 +111,7 @@ BAD = [
     ("twice.csv", b"a,a,y\n1,2,3\n", "'a' occurs more than once"),
     ("latin.csv", b"a,y\n\xe9,1\n", "UTF8|UTF-8"),
     ("binary.csv", b"\x00\xff\xfe\x01\n", "UTF-8"),
-    (
-        "open.csv.gz",
-        PACKED[:-900],
-        "compressed, and damaged",
-    ),
+    ("open.csv.gz", PACKED[:-900], "compressed, and damaged"),
     ("packed.csv.gz", PACKED[:200] + b"\x00" * 300 + PACKED[500:], "compressed, and damaged"),
     ("mac.csv", b"a,y\r1,2\r3,4\r", "cannot be read"),
     ("bad.libsvm", b"1 1:0.5\n0 one:2\n", "rows 1 to 2"),

@@ -69,12 +69,7 @@ def test_answers_are_those_of_the_model(name, dtype, tmp_path):
 @pytest.mark.parametrize("labels", ["words", "bools", "numbers", "one"])
 def test_streams_and_labels(decay, labels, tmp_path):
     X, y = make("rbf", seed=1, classes=3, features=3).rows(1500)
-    named = {
-        "words": np.array(["ant", "bee", "cat"])[y],
-        "bools": y > 0,
-        "numbers": 1.0 * y,
-        "one": 0 * y,
-    }
+    named = {"words": np.array(["ant", "bee", "cat"])[y], "bools": y > 0, "numbers": 1.0 * y, "one": 0 * y}
     model = FBTWSVM(decay=decay, n_components=40, warm_up=200, random_state=0)
     for first in range(0, 1500, 100):
         model.partial_fit(X[first : first + 100], named[labels][first : first + 100])
