@@ -58,11 +58,6 @@ def test_exact_kernel_refuses_what_does_not_fit():
         FBTWSVM(feature_map="exact").fit(rows, np.arange(12_500) % 2)
 
 
-def test_pair_of_boxes_with_three_classes():
-    with pytest.raises(ValueError, match="this y has 3 classes"):
-        FBTWSVM(C=(1.0, 2.0)).fit(X, np.arange(30) % 3)
-
-
 @pytest.mark.parametrize(
     ("rows", "labels", "weights", "message"),
     [

@@ -2,17 +2,13 @@
 
 import pickle
 
-import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris, make_moons
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.datasets import load_iris, make_moons
 
 from fbtwsvm import FBTWSVM
 
@@ -83,23 +79,6 @@ def test_rows_off_the_support_do_not_push(blobs):
         rest = np.delete(np.arange(len(y)), row)
         after = clone(model).fit(X[rest], y[rest]).plane_values(X, "ant", "bee")
         assert least <= np.abs(after - before).max() <= most
-
-
-def test_works_in_pipelines_and_searches():
-    X, y = load_iris(return_X_y=True)
-    pipeline = make_pipeline(StandardScaler(), FBTWSVM(gamma="scale"))
-    search = GridSearchCV(pipeline, {"fbtwsvm__C": [0.1, 1.0], "fbtwsvm__reg": [0.01, 0.1]}, cv=3).fit(X, y)
-    assert search.best_score_ > 0.9
-
-
-def test_joblib_keeps_probabilities_in_line_with_predict(tmp_path):
-    X, y = load_digits(return_X_y=True)
-    model = FBTWSVM(gamma=0.001).fit(X[:300], y[:300])
-    joblib.dump(model, tmp_path / "model.joblib")
-    again = joblib.load(tmp_path / "model.joblib")
-    noise = np.random.default_rng(0).uniform(0, 16, size=(2000, 64))
-    assert np.array_equal(again.predict_proba(noise), model.predict_proba(noise))
-    assert np.array_equal(again.classes_[again.predict_proba(noise).argmax(axis=1)], again.predict(noise))
 
 
 def test_predict_does_not_change_the_model(blobs):

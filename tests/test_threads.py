@@ -50,10 +50,6 @@ def test_there_is_one_blas_thread_inside_and_as_many_as_before_afterwards(n_jobs
     assert blas_threads() == before
 
 
-def test_a_single_item_leaves_the_threads_to_blas():
-    assert threads.each(lambda _: blas_threads(), [0], 2) == [blas_threads()]
-
-
 def test_nested_work_keeps_to_one_blas_thread_until_the_last_is_done():
     before = blas_threads()
     inner = threads.each(lambda _: [*threads.each(lambda _: blas_threads(), range(2), 2), blas_threads()], range(2), 2)
@@ -107,9 +103,3 @@ def test_only_small_matrices_are_kept_to_one_blas_thread():
     before = blas_threads()
     with threads.few_threads(threads._SMALL_MATRIX + 1):
         assert blas_threads() == before
-
-
-def test_none_stands_for_as_many_threads_as_blas_may_use():
-    assert threads.thread_count(3) == 3
-    with threadpool_limits(limits=1, user_api="blas"):
-        assert threads.thread_count(None) == 1

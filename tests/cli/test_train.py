@@ -1,15 +1,55 @@
-"""train, update, unlearn, merge, tune and generate, as a user runs them."""
+"""Every verb of the command, as a user runs it, but for stream."""
+
+import json
+import os
+import subprocess
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pytest
+from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, f1_score
 
 import fbtwsvm as package
-from command import QUICK, assert_equal, called, fbtwsvm_json
+from command import COMMAND, QUICK, assert_equal, called, fbtwsvm, fbtwsvm_json
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
+from fbtwsvm.cli import app
 from fbtwsvm.data.generators import make
+
+
+@pytest.mark.slow
+def test_every_verb_in_a_process_of_its_own(tmp_path, monkeypatch):
+    """A whole day's work, from a shell, on files."""
+    monkeypatch.chdir(tmp_path)
+    fourier = ("--feature-map", "fourier", "--gamma", "0.05", "--n-components", "40", "--warm-up", "200")
+    fbtwsvm("generate", "sea", "-n", 1000, "-o", "rows.csv")
+    called("generate", "sea", "-n", 600, "--seed", 1, "-o", "more.parquet")
+    fbtwsvm("train", "rows.csv", "-t", "y", "-o", "first.fbt", "--chunk", 100, *fourier)
+    called("train", "more.parquet", "--like", "first.fbt", "-o", "second.fbt")
+    fbtwsvm("merge", "first.fbt", "second.fbt", "-o", "both.fbt")
+    fbtwsvm("update", "both.fbt", "more.parquet")
+    fbtwsvm("unlearn", "both.fbt", "more.parquet")
+    fbtwsvm("predict", "both.fbt", "rows.csv", "-o", "answers.csv")
+    assert len((tmp_path / "answers.csv").read_text().splitlines()) == 1001
+    assert "accuracy" in fbtwsvm("evaluate", "both.fbt", "rows.csv")
+    fbtwsvm("stream", "rows.csv", "-t", "y", "--model", "stream.fbt", "--report", "report.html", *QUICK)
+    fbtwsvm("export", "stream.fbt", "stream.onnx")
+    assert "1,600" in fbtwsvm("info", "both.fbt")
+    assert {path.name for path in tmp_path.iterdir()} >= {"report.html", "stream.onnx", "both.fbt"}
+
+
+def test_every_parameter_is_an_option():
+    text = fbtwsvm("train", "--help", env={**os.environ, "COLUMNS": "200"})
+    for name in FBTWSVM().get_params():
+        assert f"--{name.replace('_', '-')} " in text
+    assert "Example: fbtwsvm train" in text
+
+
+@pytest.mark.parametrize("verb", [verb.__name__ for verb, _ in app._VERBS])
+def test_every_verb_explains_itself(verb):
+    text = " ".join(called(verb, "--help").split())
+    assert f"Example: fbtwsvm {verb} " in text
 
 
 def rows(path):
@@ -151,3 +191,55 @@ def test_tune_chooses_and_learns_the_best(data, tmp_path):
 def test_tune_says_what_it_cannot_search(data):
     with pytest.raises(Exception, match="grid or tpe"):
         called("tune", data / "train.csv", "-t", "kind", "--search", "random")
+
+
+def test_predict_and_evaluate(data, model, tmp_path):
+    out = tmp_path / "out.csv"
+    called("predict", model, data / "test.csv", "-o", out, "--proba")
+    answers, truth = rows(out), rows(data / "test.csv")
+    assert list(answers) == ["id", "prediction", "probability_no", "probability_yes"]
+    assert answers["id"] == truth["id"]
+    printed = called("predict", model, data / "test.csv").splitlines()
+    assert printed[1] == f'"{truth["id"][0]}","{answers["prediction"][0]}"'
+    lines = called("predict", model, data / "test.csv", "--json").splitlines()
+    assert json.loads(lines[0]) == {"id": str(truth["id"][0]), "prediction": answers["prediction"][0]}
+    told = fbtwsvm_json("evaluate", model, data / "test.csv")
+    right, given = truth["kind"], answers["prediction"]
+    assert told["accuracy"] == pytest.approx(np.mean(np.array(right) == given))
+    assert told["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(right, given))
+    assert told["kappa"] == pytest.approx(cohen_kappa_score(right, given))
+    assert told["classes"]["yes"]["f1"] == pytest.approx(f1_score(right, given, pos_label="yes"))
+    assert np.sum(told["confusion"]) == len(right)
+    shown = called("evaluate", model, data / "test.csv")
+    assert "Confusion" in shown
+    assert "balanced accuracy" in shown
+
+
+def test_no_rows_give_no_answers(data, model, tmp_path):
+    (tmp_path / "none.csv").write_text((data / "test.csv").read_text().splitlines()[0] + "\n")
+    assert called("predict", model, tmp_path / "none.csv") == '"id","prediction"\n'
+    assert "as CSV" in called("predict", model, data / "test.csv", "-o", tmp_path / "a.parquet", status=2)
+
+
+def test_predict_answers_before_its_input_ends(data, model):
+    """Rows come out while the pipe that they come in by is still open."""
+    lines = (data / "test.csv").read_bytes().splitlines(keepends=True)
+    with subprocess.Popen([COMMAND, "predict", model, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(b"".join(lines[:11]))
+        process.stdin.flush()
+        first = [process.stdout.readline() for _ in range(11)]
+        assert first[0] == b'"id","prediction"\n'
+        assert len(first[10].split(b",")) == 2
+        rest, _ = process.communicate(b"".join(lines[11:]))
+    assert len(rest.splitlines()) == len(lines) - 11
+    assert process.returncode == 0
+
+
+def test_info(model):
+    told = fbtwsvm_json("info", model)
+    assert told["knows"] == {"rows": 1000, "classes": ["no", "yes"]}
+    assert told["columns"]["names"] == ["size", "colour", "weight"]
+    assert told["keeps"]["support"] > 0
+    shown = called("info", model)
+    assert "colour (3 categories)" in shown
+    assert "1,000" in shown

@@ -135,12 +135,6 @@ def test_choices_that_do_not_fit_the_table_are_named(wrong, message):
         Columns.of(long, choices(**wrong))
 
 
-def test_columns_of_times_are_not_read():
-    dates = pa.table({"when": pa.array([0, 1], pa.timestamp("s")), "y": [0, 1]})
-    with pytest.raises(DataError, match=r"timestamp.*--drop when"):
-        Columns.of(dates, Choices("y"))
-
-
 def test_what_has_moved_is_reported():
     random = np.random.default_rng(0)
     columns = Columns.of(

@@ -41,15 +41,6 @@ def test_the_newest_rows_go_over_the_oldest(size):
     assert remembered(store, 0) == []
 
 
-def test_classes_have_rings_of_their_own():
-    store = CalibrationRows(3)
-    add(store, 0, [1, 2, 3])
-    add(store, 2, np.arange(100, 130))
-    assert remembered(store, 0) == [1, 2, 3]
-    assert remembered(store, 1) == []
-    assert remembered(store, 2) == list(range(130 - SIZE, 130))
-
-
 def test_rows_of_mixed_classes_find_their_rings():
     store = CalibrationRows(2)
     labels, times = np.array([1, 0, 1, 0]), np.array([5, 6, 7, 8])

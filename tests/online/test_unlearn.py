@@ -110,13 +110,6 @@ def test_subtracting_what_was_not_there_is_refused():
     assert all(np.linalg.eigvalsh(gram).min() > -1e-8 for gram in model_of(model).members[0].moments.grams)
 
 
-def test_another_label_than_learned():
-    X, y = clouds(200, 2)
-    model = stream(FBTWSVM(feature_map=fourier(X), **KEEP_ALL), X, y, 50, ids=np.arange(200))
-    with pytest.raises(ValueError, match="another label"):
-        model.unlearn(X[:1], 1 - y[:1], ids=[0])
-
-
 def test_nothing_can_be_left():
     X, y = clouds(60, 2)
     for warm_up in (10, 100):
