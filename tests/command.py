@@ -16,6 +16,7 @@ from fbtwsvm.cli.app import run
 COMMAND = str(Path(sys.executable).with_name("fbtwsvm"))
 TIMES = {"seconds", "rows_per_second", "bytes"}  # what two equal runs do not have in common
 LINEAGE = {"lineage"}
+QUICK = ("--n-components", 40, "--warm-up", 200, "--gamma", "scale")
 
 
 def fbtwsvm(*arguments, status=0, **options):

@@ -7,7 +7,7 @@ from river import checks
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.river import RiverFBTWSVM
-from test_partial_fit import clouds, stream
+from helpers import clouds, stream
 
 
 def small():
@@ -68,12 +68,25 @@ def test_nan_is_refused():
     river = small()
     for row, label in zip(X.tolist(), y.tolist(), strict=True):
         river.learn_one(dict(enumerate(row)), label)
-    clock = river.model_._learner.clock
+    clock = river.model_.inspect().seen
     with pytest.raises(ValueError, match="NaN"):
         river.learn_one({0: float("nan"), 1: 0.0, 2: 0.0}, 1)
-    assert river.model_._learner.clock == clock
+    assert river.model_.inspect().seen == clock
 
 
 def test_no_row_yet():
     assert small().predict_one({"a": 1.0}) is None
     assert small().predict_proba_one({"a": 1.0}) == {}
+
+
+def test_river_first_row_is_bad():
+    river = RiverFBTWSVM(FBTWSVM(warm_up=20))
+    with pytest.raises(ValueError, match="NaN"):
+        river.learn_one({"a": float("nan")}, 1)
+    assert river.predict_one({"a": 1.0}) is None
+    river.learn_one({"a": 1.0, "b": 2.0}, 1)
+    assert river.predict_one({"a": 1.0}) == 1
+    for i in range(60):
+        river.learn_one({"a": float(i % 7), "b": 1.0}, i % 2)
+    with pytest.raises(ValueError, match="another kind"):
+        river.learn_one({"a": 1.0}, "x")

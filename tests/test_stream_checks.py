@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.online.drift import HoeffdingDrift
+from helpers import assert_same_answers, state, stream
 
 FOURIER = {"feature_map": "fourier", "gamma": 0.1, "n_components": 15, "warm_up": 40, "random_state": 0}
 SETTINGS = {
@@ -42,23 +43,11 @@ def rows(n=AFTER, seed=0):
 
 
 def learn(model, X, y, size=23):
-    for first in range(0, len(y), size):
-        model.partial_fit(X[first : first + size], y[first : first + size])
-    return model
-
-
-def everything(model):
-    """Return all that a model holds, as bytes."""
-    return pickle.dumps({name: vars(model)[name] for name in sorted(vars(model))})
+    return stream(model, X, y, size)
 
 
 def answers(model, X):
     return model.predict(X), model.predict_proba(X), model.decision_function(X)
-
-
-def assert_same_answers(one, other, X):
-    for mine, theirs in zip(answers(one, X), answers(other, X), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
 
 
 @every_setting
@@ -66,12 +55,12 @@ def assert_same_answers(one, other, X):
 def test_to_ask_changes_nothing(options, seen):
     X, y = rows()
     model = learn(FBTWSVM(**options), X[:seen], y[:seen])
-    before = everything(model)
+    before = state(model)
     first = answers(model, X)
     model.score(X, y)
     if seen > 100:
         str(model.memory_report())
-    assert everything(model) == before
+    assert state(model) == before
     for one, other in zip(first, answers(model, X), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -80,12 +69,12 @@ def test_to_ask_changes_nothing(options, seen):
 def test_a_clone_knows_nothing_and_goes_its_own_way(options):
     X, y = rows()
     model = learn(FBTWSVM(**options), X[:BEFORE], y[:BEFORE])
-    before = everything(model)
+    before = state(model)
     twin = clone(model)
     with pytest.raises(NotFittedError):
         twin.predict(X)
     learn(twin, X[::-1], y[::-1])
-    assert everything(model) == before
+    assert state(model) == before
     assert_same_answers(learn(clone(model), X[:BEFORE], y[:BEFORE]), model, X)
 
 
@@ -93,9 +82,9 @@ def test_a_clone_knows_nothing_and_goes_its_own_way(options):
 def test_a_deep_copy_learns_without_its_original(options):
     X, y = rows()
     model = learn(FBTWSVM(**options), X[:BEFORE], y[:BEFORE])
-    before = everything(model)
+    before = state(model)
     twin = learn(copy.deepcopy(model), X[BEFORE:], y[BEFORE:]).settle()
-    assert everything(model) == before
+    assert state(model) == before
     assert twin.memory_report().seen == AFTER
 
 
@@ -155,6 +144,7 @@ BAD_CALLS = {
     "negative weights": lambda X, y: {"X": X, "y": y, "sample_weight": -np.ones(len(y))},
     "labels of another kind": lambda X, y: {"X": X, "y": np.arange(len(y))},
     "the same id twice": lambda X, y: {"X": X, "y": y, "ids": ["same"] * len(y)},
+    "labels that were not announced": lambda X, y: {"X": X, "y": y, "classes": ["ant"]},
 }
 
 
@@ -163,14 +153,14 @@ BAD_CALLS = {
 def test_a_call_that_fails_changes_nothing(options, seen):
     X, y = rows()
     model = learn(FBTWSVM(**options), X[:seen], y[:seen])
-    before = everything(model)
+    before = state(model)
     for bad in BAD_CALLS.values():
         with pytest.raises(ValueError, match=r".+"):
             model.partial_fit(**bad(X[seen : seen + 30], y[seen : seen + 30]))
-        assert everything(model) == before
+        assert state(model) == before
     with pytest.raises(ValueError, match=r".+"):
         model.unlearn(X[seen : seen + 1] + 1e3, np.array(["never seen"]))
-    assert everything(model) == before
+    assert state(model) == before
 
 
 @every_setting
@@ -187,14 +177,14 @@ def test_a_call_that_fails_in_the_midst_of_learning_changes_nothing(options, siz
     failed = 0
     for first in range(BEFORE, AFTER, size):
         chunk = slice(first, first + size)
-        before = everything(model)
+        before = state(model)
         with monkeypatch.context() as patch:
-            patch.setattr("fbtwsvm.online.member.solve_features", fail)
+            patch.setattr("fbtwsvm.online.resolve.solve_features", fail)
             try:
                 model.partial_fit(X[chunk], y[chunk])
             except MemoryError:
                 failed += 1
-                assert everything(model) == before
+                assert state(model) == before
                 patch.undo()
                 model.partial_fit(X[chunk], y[chunk])
         twin.partial_fit(X[chunk], y[chunk])

@@ -1,0 +1,126 @@
+"""What goes wrong is said in one line, with the right status, and nothing is changed."""
+
+import os
+import resource
+
+import pytest
+
+from command import called, fbtwsvm
+from fbtwsvm.cli import app
+
+
+@pytest.fixture
+def here(capsys, monkeypatch, tmp_path):
+    """Return a function that runs the command in this process: (status, its error line)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("warnings.showwarning", lambda *args, **kwargs: None)
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            app.run(list(map(str, arguments)))
+        return ended.value.code, capsys.readouterr().err
+
+    return call
+
+
+USAGE = [
+    ("train DATA/train.csv -o m.fbt", "--target"),
+    ("train DATA/train.csv -t kind", "--output"),
+    ("train DATA/train.csv -t kind -o m.fbt --gamma wide", "--gamma cannot be 'wide'"),
+    ("train DATA/train.csv -t kind -o m.fbt --decay 0.9 --half-life 5", "not both"),
+    ("train DATA/train.csv -t kind -o m.fbt --drift-detector x", "hoeffding"),
+    ("train DATA/train.csv -t kind -o m.fbt --scale log", "--scale is one of"),
+    ("train DATA/train.csv -t kind -o m.fbt --config none.toml", "none.toml"),
+    ("train DATA/train.csv -t kind -o m.fbt --format xls", "--format is one of"),
+    ("train DATA/train.csv --like MODEL -C 3 -o m.fbt", "No such option"),
+    ("train DATA/train.csv --like MODEL --C 3 -o m.fbt", "--like"),
+    ("stream DATA/train.csv -t kind --checkpoint 10", "--model"),
+    ("stream DATA/train.csv -t kind --report r.pdf", ".html or .png"),
+    ("stream DATA/train.csv --model MODEL --C 7", "keeps what it was made with"),
+    ("stream DATA/train.csv --model MODEL --target size", "keeps what it was made with"),
+    ("generate moons", "there are the generators"),
+    ("generate sea --json", "--output"),
+    ("predict MODEL DATA/test.csv -o MODEL", "is the model or the source"),
+    ("predict MODEL DATA/test.csv -o DATA/test.csv", "is the model or the source"),
+    ("train DATA/train.csv --config wrong.toml -o m.fbt", "drop names columns"),
+    ("train DATA/train.csv -t kind --config three.toml -o m.fbt", "C="),
+    ("dance", "No such command"),
+]
+WRONG_DATA = [
+    ("update MODEL nowhere.csv", "There is no file nowhere.csv"),
+    ("update MODEL short.csv", "row 100: Expected 5 columns, got 2"),
+    ("update MODEL word.csv", "Row 100, column 'size'"),
+    ("update MODEL gap.csv", "Row 100 has no value in column 'size'"),
+    ("update MODEL other.csv", "no column"),
+    ("update MODEL none.csv", "no rows"),
+    ("update MODEL DATA/more.csv -o no/folder/m.fbt", "no folder"),
+    ("update MODEL DATA/train.csv", "has been learned already"),
+    ("predict MODEL other.csv", "which the model was trained with"),
+    ("predict broken.fbt DATA/more.csv", "checksum"),
+    ("predict DATA/more.csv DATA/more.csv", "does not begin like a model file"),
+    ("predict MODEL other.csv -o old.csv", "which the model was trained with"),
+    ("evaluate MODEL none.csv", "no rows"),
+    ("info nowhere.fbt", "There is no file nowhere.fbt"),
+    ("train DATA/train.csv -t zzz -o m.fbt", "no column 'zzz'"),
+    ("merge MODEL MODEL -o m.fbt", "twice"),
+    ("stream none.csv -t kind --model m.fbt", "no rows"),
+]
+
+
+@pytest.fixture
+def call(here, data, model, tmp_path):
+    """Return a function that runs a line, in which DATA and MODEL stand for their paths; no file may change."""
+    (tmp_path / "wrong.toml").write_text('[columns]\ntarget = "kind"\ndrop = 5\n')
+    (tmp_path / "three.toml").write_text("[model]\nC = [1, 2, 3]\n")
+    text = (data / "more.csv").read_text().splitlines(keepends=True)
+    files = {
+        "short.csv": [*text[:100], "1,2\n", *text[100:]],
+        "word.csv": [*text[:100], text[100].replace(",", ",x", 1), *text[101:]],
+        "gap.csv": [*text[:100], ",".join(["5000", "", *text[100].split(",")[2:]]), *text[101:]],
+        "other.csv": ["a,b,c\n", "1,2,3\n"],
+        "none.csv": text[:1],
+        "old.csv": ["older answers"],
+    }
+    for name, lines in files.items():
+        (tmp_path / name).write_text("".join(lines))
+    (tmp_path / "broken.fbt").write_bytes(model.read_bytes()[:-1])
+    before, seen = (model.read_bytes(), (data / "test.csv").read_bytes()), sorted(tmp_path.iterdir())
+    yield lambda line: here(*line.replace("DATA", str(data)).replace("MODEL", str(model)).split(" "))
+    assert (model.read_bytes(), (data / "test.csv").read_bytes()) == before
+    assert (tmp_path / "old.csv").read_text() == "older answers"
+    assert sorted(tmp_path.iterdir()) == seen
+
+
+@pytest.mark.parametrize(("line", "message"), USAGE, ids=[line for line, _ in USAGE])
+def test_wrong_usage_is_status_2(call, line, message):
+    status, said = call(line)
+    assert (status, said.count("\n")) == (2, 1), said
+    assert message in said
+
+
+@pytest.mark.parametrize(("line", "message"), WRONG_DATA, ids=[line for line, _ in WRONG_DATA])
+def test_wrong_data_is_status_1(call, line, message):
+    status, said = call(line)
+    assert (status, said.count("\n")) == (1, 1), said
+    assert message in said
+    assert "Traceback" not in said
+
+
+def test_debug_shows_the_traceback(model):
+    assert "Traceback" in fbtwsvm("update", model, "nowhere.csv", "--debug", status=1)
+
+
+def test_a_full_disk_leaves_the_model(data, model, tmp_path):
+    path = tmp_path / "m.fbt"
+    path.write_bytes(model.read_bytes())
+
+    def small_disk():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    said = fbtwsvm("update", path, data / "more.csv", status=1, preexec_fn=small_disk)
+    assert "could not be written" in said
+    assert said.count("\n") == 1
+    assert path.read_bytes() == model.read_bytes()
+    assert [item.name for item in tmp_path.iterdir()] == ["m.fbt"]
+    if os.path.exists("/dev/full"):
+        assert "No space left" in called("predict", model, data / "test.csv", "-o", "/dev/full", status=1)

@@ -1,0 +1,229 @@
+"""Columns: kinds, encodings, gaps, scale and what has moved since the first rows."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fbtwsvm.data.columns import Choices, Columns
+from fbtwsvm.data.sources import DataError
+
+TABLE = pa.table(
+    {
+        "size": ["1", " 2", "3.5", "4e0"] * 10,
+        "colour": ["red", "blue", "red", "green"] * 10,
+        "kind": ["a", "b", "a", "b"] * 10,
+        "name": [f"row {i}" for i in range(40)],
+    }
+)
+CHOICES = Choices(target="kind", drop=("name",), precision="float64")
+
+
+def choices(**changes):
+    return Choices(**{**vars(CHOICES), **changes})
+
+
+def test_kinds_are_found_and_encoded():
+    columns = Columns.of(TABLE, CHOICES)
+    assert columns.names == ["size", "colour=blue", "colour=green", "colour=red"]
+    X = columns.rows(TABLE, 0)
+    assert X[:, 0].mean() == pytest.approx(0.0)
+    assert X[:, 0].std() == pytest.approx(1.0)
+    np.testing.assert_array_equal(X[:4, 1:], [[0, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 0]])
+    assert columns.targets(TABLE, 0)[:2].tolist() == ["a", "b"]
+    ordinal = Columns.of(TABLE, choices(encode="ordinal", scale="none")).rows(TABLE, 0)
+    np.testing.assert_array_equal(ordinal[:4], [[1, 2], [2, 0], [3.5, 2], [4, 1]])
+    ranged = Columns.of(TABLE, choices(scale="minmax")).rows(TABLE, 0)
+    assert (ranged.min(), ranged.max()) == (0.0, 1.0)
+
+
+def test_values_never_seen_before():
+    new = pa.table({"size": [1.0], "colour": ["violet"]})
+    columns = Columns.of(TABLE, CHOICES)
+    assert columns.rows(new, 0)[0, 1:].tolist() == [0.0, 0.0, 0.0]
+    assert columns.unseen == 1
+    ordinal = Columns.of(TABLE, choices(encode="ordinal", scale="none"))
+    assert ordinal.rows(new, 0)[0].tolist() == [1.0, -1.0]
+
+
+def test_gaps_are_an_error_that_names_row_and_column():
+    gap = pa.table({"size": ["1", None], "colour": ["red", "red"]})
+    with pytest.raises(DataError, match=r"Row 102 has no value in column 'size'.*--impute median"):
+        Columns.of(TABLE, CHOICES).rows(gap, 100)
+    other = pa.table({"size": ["1", "2"], "colour": ["red", None]})
+    with pytest.raises(DataError, match="Row 2 has no value in column 'colour'"):
+        Columns.of(TABLE, CHOICES).rows(other, 0)
+
+
+def test_gaps_are_filled_with_the_median_or_the_most_frequent():
+    columns = Columns.of(TABLE, choices(impute="median", scale="none"))
+    gap = pa.table({"size": [None, "nan"], "colour": ["red", None]})
+    np.testing.assert_array_equal(columns.rows(gap, 0), [[2.75, 0, 0, 1], [2.75, 0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        pa.array([1, 2, None]), pa.array([1.0, 2.0, None]), pa.array(["1", "2", None]),
+        pa.array(["1", "2", None]).dictionary_encode(), pa.array(["1 ", " 2", None]),
+    ],
+)  # fmt: skip
+def test_whole_numbers_are_the_same_category_however_stored(held):
+    first = pa.table({"code": [1, 2, 1, 2], "y": [0, 1, 0, 1]})
+    columns = Columns.of(first, Choices("y", categorical=("code",), impute="median"))
+    np.testing.assert_array_equal(columns.rows(pa.table({"code": held}), 0)[:2], [[1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("labels", "wanted"),
+    [
+        (pa.array([1, 0]), [1, 0]), (pa.array(["1", "0"]), [1, 0]), (pa.array([1.0, 0.0]), [1, 0]),
+        (pa.array(["x", "1"]), ["x", "1"]), (pa.array([True, False]), ["True", "False"]),
+        (pa.array([0.5, 1.0]), ["0.5", "1"]),
+    ],
+)  # fmt: skip
+def test_labels_are_whole_numbers_or_texts(labels, wanted):
+    table = pa.table({"x": [0.0, 1.0], "y": labels})
+    assert Columns.of(table, Choices("y")).targets(table, 0).tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("table", "first", "message"),
+    [
+        (
+            {"size": ["1", "huge"], "colour": ["red", "red"]},
+            10,
+            r"Row 12, column 'size': 'huge' is not a number.*--categ",
+        ),
+        ({"size": ["inf"], "colour": ["red"]}, 0, "Row 1, column 'size': the number is infinite"),
+        ({"size": ["1"]}, 0, "no column 'colour', which the model was trained with; it has 'size'"),
+    ],
+)
+def test_rows_that_cannot_be_encoded_are_named(table, first, message):
+    with pytest.raises(DataError, match=message):
+        Columns.of(TABLE, CHOICES).rows(pa.table(table), first)
+
+
+@pytest.mark.parametrize(
+    ("known", "table", "message"),
+    [
+        (["a", "b"], {"size": ["1"]}, "no column 'kind', the target"),
+        (["a", "b"], {"kind": ["a", None]}, "Row 8 has no value in the target"),
+        ([0, 1], {"kind": ["a"]}, "numbers so far"),
+    ],
+)
+def test_labels_that_cannot_be_read_are_named(known, table, message):
+    columns = Columns.of(pa.table({"x": [0, 1], "kind": known}), Choices("kind"))
+    with pytest.raises(DataError, match=message):
+        columns.targets(pa.table(table), 6)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"target": "zz"}, "no column 'zz'; it has 'size'"),
+        ({"drop": ("zz",)}, "no column 'zz'"),
+        ({"numeric": ("colour",)}, "'colour' holds numbers, but row 1 holds 'red'"),
+        ({"drop": ()}, "--drop name"),
+        ({"drop": ("name", "size", "colour")}, "no column to learn from"),
+    ],
+)
+def test_choices_that_do_not_fit_the_table_are_named(wrong, message):
+    long = pa.concat_tables([TABLE, TABLE.set_column(3, "name", pa.array([f"n{i}" for i in range(40)]))])
+    with pytest.raises(DataError, match=message):
+        Columns.of(long, choices(**wrong))
+
+
+def test_what_has_moved_is_reported():
+    random = np.random.default_rng(0)
+    columns = Columns.of(
+        pa.table({"a": random.normal(size=500), "b": random.normal(size=500), "y": [0, 1] * 250}), Choices("y")
+    )
+    columns.watch(random.normal(size=(20_000, 2)))
+    assert columns.moved() == {}
+    columns.watch(random.normal([2.0, 0.0], [1.0, 3.0], size=(20_000, 2)))
+    moved = columns.moved()
+    assert set(moved) == {"a", "b"}
+    assert moved["a"].startswith("its mean has moved by +")
+    assert "spread has grown" in moved["b"]
+
+
+def test_a_column_of_one_value_is_left_unscaled():
+    table = pa.table({"a": [5.0, 5.0, 5.0], "b": [0.0, 1.0, 2.0], "y": [0, 1, 0]})
+    columns = Columns.of(table, Choices("y"))
+    assert columns.rows(table, 0)[:, 0].tolist() == [0.0, 0.0, 0.0]
+    assert columns.scale[0] == 1.0
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1e6, 1e6), st.sampled_from(["u", "v", "w"])), min_size=4, max_size=40),
+    st.integers(1, 39),
+)
+def test_encoding_does_not_depend_on_how_rows_are_cut(rows, cut):
+    numbers, words = map(list, zip(*rows, strict=True))
+    table = pa.table({"n": numbers, "w": words, "y": [i % 2 for i in range(len(rows))]})
+    columns = Columns.of(table, Choices("y", precision="float64", categorical=("w",)))
+    whole = columns.rows(table, 0)
+    parts = [columns.rows(part, 0) for part in (table.slice(0, cut), table.slice(cut)) if part.num_rows]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+def test_missing_labels_are_never_a_class():
+    for held in (pa.array([0.0, float("nan")]), pa.array(["0", " NA "]), pa.array([0, None])):
+        table = pa.table({"x": [0.0, 1.0], "y": held})
+        with pytest.raises(DataError, match="Row 2 has no value in the target"):
+            Columns.of(pa.table({"x": [0.0, 1.0], "y": [0, 1]}), Choices("y")).targets(table, 0)
+
+
+@pytest.mark.parametrize("number", [2**53 + 3, 2**63 - 1, -(2**63)])
+def test_large_whole_numbers_are_exact_labels(number):
+    for held in (pa.array([number]), pa.array([str(number)])):
+        table = pa.table({"x": [0.0], "y": held})
+        assert Columns.of(table, Choices("y")).targets(table, 0).tolist() == [number]
+    unsigned = pa.table({"x": [0.0], "y": pa.array([2**63 + 5], pa.uint64())})
+    assert Columns.of(unsigned, Choices("y")).targets(unsigned, 0).tolist() == [str(2**63 + 5)]
+
+
+def test_the_same_values_from_any_source():
+    """Truth values, whole numbers, blanks and missing values mean the same in text and in typed columns."""
+    typed = pa.table({"b": [True, False, True], "c": [1.0, 2.0, None], "y": [True, False, True]})
+    text = pa.table({"b": ["True", "false", " TRUE"], "c": ["1.0", " 2", "NA"], "y": ["True", " False", "True"]})
+    choices = Choices("y", categorical=("c",), impute="median")
+    columns = Columns.of(typed, choices)
+    assert columns.names == ["b", "c=1", "c=2"]
+    np.testing.assert_array_equal(columns.rows(typed, 0), columns.rows(text, 0))
+    assert columns.targets(typed, 0).tolist() == columns.targets(text, 0).tolist() == ["True", "False", "True"]
+    assert Columns.of(text, choices).names == columns.names
+
+
+def test_a_typing_error_does_not_make_a_column_categorical():
+    table = pa.table({"a": [*map(str, range(98)), "x7", "99"], "y": [0, 1] * 50})
+    with pytest.raises(DataError, match=r"row 99 holds 'x7': correct it, or .*--categorical a"):
+        Columns.of(table, Choices("y"))
+    assert len(Columns.of(table, Choices("y", categorical=("a",))).names) == 100
+
+
+def test_numbers_in_a_dictionary():
+    held = pa.array(["1", "2", "1"]).dictionary_encode()
+    table = pa.table({"a": held, "y": [0, 1, 0]})
+    assert Columns.of(table, Choices("y")).names == ["a=1", "a=2"]
+    assert Columns.of(table, Choices("y", numeric=("a",))).names == ["a"]
+
+
+def test_ids_are_texts_whatever_else_is_in_the_chunk():
+    table = pa.table({"id": ["007", "7", "x77"], "a": [0.0, 1.0, 2.0], "y": [0, 1, 0]})
+    columns = Columns.of(table, Choices("y", row_id="id"))
+    assert columns.ids(table) == ["007", "7", "x77"]
+    assert columns.ids(pa.table({"id": [7, 2**60]})) == ["7", str(2**60)]
+    assert columns.ids(pa.table({"id": [7.0]})) == ["7"]
+
+
+def test_bytes_are_not_read():
+    with pytest.raises(DataError, match=r"holds binary.*--drop a"):
+        Columns.of(pa.table({"a": [b"\xff", b"\x00"], "y": [0, 1]}), Choices("y"))
+
+
+def test_a_column_that_counts_rows_is_named():
+    with pytest.warns(UserWarning, match="'number' counts the rows: name it with --id"):
+        Columns.of(pa.table({"number": np.arange(60), "a": np.ones(60), "y": [0, 1] * 30}), Choices("y"))

@@ -1,0 +1,106 @@
+"""Test-then-train evaluation: its measures, its snapshots and its progress."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score
+
+from fbtwsvm import FBTWSVM
+from fbtwsvm.evaluate import Score, chunked, prequential
+from helpers import clouds
+
+
+def test_measures_agree_with_scikit_learn():
+    random = np.random.default_rng(0)
+    truth, answers = random.integers(0, 4, 500), random.integers(0, 4, 500)
+    answers[:300] = truth[:300]
+    score = Score(window=100)
+    for first in range(0, 500, 37):
+        score.add(truth[first : first + 37], answers[first : first + 37])
+    accuracy, kappa, temporal, balanced = score.all()
+    assert accuracy == pytest.approx((truth == answers).mean())
+    assert kappa == pytest.approx(cohen_kappa_score(truth, answers))
+    assert balanced == pytest.approx(balanced_accuracy_score(truth, answers))
+    repeating = (truth[1:] == truth[:-1]).sum() / 500
+    assert temporal == pytest.approx((accuracy - repeating) / (1 - repeating))
+    assert score.window()[0] == pytest.approx((truth == answers)[-100:].mean())
+    assert score.window()[1] == pytest.approx(cohen_kappa_score(truth[-100:], answers[-100:]))
+
+
+def test_labels_may_be_anything_and_turn_up_late():
+    score = Score(window=10)
+    score.add(["a", "b"], ["a", "a"])
+    score.add(["z"], ["b"])
+    assert score.all()[0] == pytest.approx(1 / 3)
+
+
+def test_rows_are_tested_before_they_are_learned():
+    """A model that knows every row it has learned by heart, and no other, has no right answer."""
+
+    class Heart:
+        def __init__(self):
+            self.seen = {}
+
+        def predict(self, X):
+            return np.array([self.seen.get(row.tobytes(), -1) for row in X])
+
+        def partial_fit(self, X, y):
+            self.seen |= {row.tobytes(): label for row, label in zip(X, y, strict=True)}
+
+    X, y = clouds(100)
+    run = prequential(Heart(), chunked(X, y, 7), every=50).run()
+    assert run.snapshots[-1].accuracy == 0.0
+    assert run.snapshots[-1].rows == 100
+    assert prequential(run.model, chunked(X, y, 7)).run().snapshots[-1].accuracy == 1.0
+
+
+def test_snapshots_table_and_plot():
+    X, y = clouds(1200)
+    model = FBTWSVM(gamma=0.1, n_components=30, warm_up=100)
+    run = prequential(model, chunked(X, y, 300), window=200, every=300, progress=False)
+    seen = [snapshot.rows for snapshot in run]
+    assert seen == [300, 600, 900, 1200]
+    last = run.snapshots[-1]
+    assert last.kept == len(model.memory_report().rows["id"])
+    assert last.bytes >= sum(model.memory_report().bytes.values())
+    assert last.window_accuracy > 0.7
+    assert len(run.table().splitlines()) == 5
+    assert "1,200" in run.table()
+    assert run.to_dicts()[0]["rows"] == 300
+    axes = run.plot()
+    assert axes.get_xlabel() == "rows"
+    assert len(axes.lines) == 2
+
+
+def test_models_of_scikit_learn_that_want_their_classes_first():
+    X, y = clouds(300)
+    run = prequential(SGDClassifier(random_state=0), chunked(X, y, 50), classes=[0, 1, 2]).run()
+    assert run.snapshots[-1].accuracy > 0.5
+    assert run.snapshots[-1].kept == 0
+
+
+def test_progress_bar(capsys, monkeypatch):
+    X, y = clouds(200)
+    run = prequential(FBTWSVM(warm_up=300), chunked(X, y, 50), progress=True)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    assert len(list(run)) == 1
+    shown = capsys.readouterr().err
+    assert re.search(r"200 rows, [\d,]+ rows/s, accuracy 0\.\d{3}", shown)
+    assert "left:" in shown
+
+
+def test_progress_bar_without_rich(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    monkeypatch.delitem(sys.modules, "fbtwsvm._progress", raising=False)
+    X, y = clouds(50)
+    with pytest.raises(ImportError, match="fbtwsvm\\[stream\\]"):
+        prequential(FBTWSVM(), chunked(X, y, 50), progress=True).run()
+
+
+@pytest.mark.parametrize("options", [{"window": 0}, {"every": 0}])
+def test_prequential_arguments(options):
+    with pytest.raises(ValueError, match="at least 1"):
+        prequential(FBTWSVM(), [], **options)

@@ -1,0 +1,203 @@
+"""Model files: the same bits after loading, the same learning, written in one step."""
+
+import json
+import os
+import threading
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import StandardScaler
+
+import fbtwsvm
+from fbtwsvm import FBTWSVM
+from fbtwsvm.export.modelfile import ModelFileError, container
+from fbtwsvm.features import FourierFeatures
+from fbtwsvm.online.drift import HoeffdingDrift
+from helpers import assert_same_answers, clouds, learn_table
+
+FILES = Path(__file__).parent.parent / "files"
+
+
+STREAMS = {
+    "plain": {},
+    "committee": {"decay": "auto"},
+    "fading fourier": {"half_life": 100, "feature_map": "fourier", "gamma": 0.1},
+    "the paper's": {"accept": "inside", "statistics": "kept", "forget_after": 2, "decision": "distance"},
+    "balanced vote": {"class_weight": "balanced", "multiclass": "vote"},
+    "weights": {"class_weight": {0: 1.0, 1: 2.0, 2: 0.5}, "C": 0.5},
+    "detector": {"drift_detector": HoeffdingDrift(0.05), "half_life": 200},
+    "chi2": {"kernel": "chi2"},
+    "skewed": {"kernel": "skewed_chi2", "feature_map": "fourier"},
+    "intersection": {"kernel": "intersection"},
+}
+
+
+@pytest.mark.parametrize("rows", [0, 7, 80, 250, 257, 420])
+@pytest.mark.parametrize("name", STREAMS)
+def test_saved_and_loaded_goes_on_as_if_never_stopped(name, rows, tmp_path):
+    """At every stage: nothing learned, the first rows, the provisional model, just started, rows pending."""
+    X, y = clouds(600, n_columns=4)
+    X = np.abs(X)
+    model = FBTWSVM(n_components=30, warm_up=250, memory=30, random_state=0, **STREAMS[name])
+    ids = [f"row {i}" for i in range(len(X))]
+    for first in range(0, rows, 10):
+        part = slice(first, min(first + 10, rows))
+        model.partial_fit(X[part], y[part], ids=ids[part])
+    fbtwsvm.save(model, tmp_path / "model.fbt")
+    loaded = fbtwsvm.load(tmp_path / "model.fbt")
+    for first in range(rows, 560, 20):
+        part = slice(first, min(first + 20, 560))
+        for each in (model, loaded):
+            each.partial_fit(X[part], y[part], ids=ids[part])
+    assert_same_answers(model, loaded, X)
+    gone = slice(10, 30)
+    reports = [each.unlearn(X[gone], y[gone], ids=ids[gone]) for each in (model, loaded)]
+    assert reports[0] == reports[1]
+    assert_same_answers(model, loaded, X)
+
+
+@pytest.mark.parametrize("labels", ["texts", "objects", "floats", "bools", "int16"])
+def test_a_fit_and_its_labels(labels, tmp_path):
+    X, y = clouds(200)
+    kinds = {"texts": np.array(["ä", "bee", ""])[y], "floats": y.astype(float), "int16": y.astype(np.int16)}
+    kinds |= {"objects": np.array(["one", "two", "three"], dtype=object)[y], "bools": y > 0}
+    model = FBTWSVM().fit(X, kinds[labels])
+    fbtwsvm.save(model, tmp_path / "m.fbt")
+    loaded = fbtwsvm.load(tmp_path / "m.fbt")
+    assert_same_answers(model, loaded, X)
+    assert loaded.classes_.dtype == model.classes_.dtype
+    for name in ("support_", "memberships_", "duality_gap_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(loaded, name))
+    assert loaded.get_params() == model.get_params()
+    for each in (model, loaded):
+        each.partial_fit(X[:50], kinds[labels][:50])
+    assert_same_answers(model, loaded, X)
+
+
+def test_sparse_rows_frames_and_pairs(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y = clouds(300, n_columns=4)
+    sparse = sp.csr_matrix(np.where(X > 0.5, X, 0.0))
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    two = FBTWSVM(C=(1.0, 2.0), reg=(0.01, 0.02)).fit(frame, y > 0)
+    many = FBTWSVM(n_components=20, warm_up=100, random_state=0).partial_fit(sparse, y)
+    for model, rows in ((two, frame), (many, sparse)):
+        fbtwsvm.save(model, tmp_path / "m.fbt")
+        loaded = fbtwsvm.load(tmp_path / "m.fbt")
+        assert_same_answers(model, loaded, rows)
+        for each in (model, loaded):
+            each.partial_fit(rows, y > 0 if model is two else y)
+        assert_same_answers(model, loaded, rows)
+    assert fbtwsvm.load(tmp_path / "m.fbt").inspect().kept_rows.format == "csr"
+
+
+def test_loaded_models_can_be_merged(tmp_path):
+    """Maps are compared by their numbers, not by what pickle makes of them."""
+    X, y = clouds(600, n_columns=4)
+    mapping = FourierFeatures(gamma=0.2, n_components=40, random_state=0).fit(X)
+    models = []
+    for part in (slice(0, 300), slice(300, 600)):
+        model = FBTWSVM(feature_map=FrozenEstimator(mapping), warm_up=50).partial_fit(X[part], y[part])
+        fbtwsvm.save(model, tmp_path / "m.fbt")
+        models.append((model, fbtwsvm.load(tmp_path / "m.fbt")))
+    for first, second in zip(*models, strict=True):
+        first.merge(second)
+    assert_same_answers(models[0][0], models[0][1], X)
+    with pytest.raises(ValueError, match="twice"):
+        models[0][1].merge(models[0][0])
+
+
+def test_what_is_code_is_refused_and_leaves_no_file(tmp_path):
+    X, y = clouds(100, n_columns=4)
+    unsaved = [
+        FBTWSVM(kernel=lambda A, B: A @ B.T).fit(X, y),
+        FBTWSVM(feature_map=StandardScaler()).fit(X, y),
+        FBTWSVM(random_state=np.random.RandomState(0)).fit(X, y),
+        FBTWSVM(warm_up=50, n_components=20).partial_fit(X, y, ids=[(i, i) for i in range(100)]),
+    ]
+    for model in unsaved:
+        with pytest.raises(ModelFileError, match="pickle"):
+            fbtwsvm.save(model, tmp_path / "m.fbt")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("path", sorted(FILES.glob("*.fbt")), ids=lambda path: path.name)
+def test_older_versions_stay_readable(path):
+    """One file of each version; the answers were written down when it was made."""
+    wanted = json.loads(path.with_suffix(".json").read_text())
+    model = fbtwsvm.load(path)
+    rows = {name: [row[j] for row in wanted["rows"]] for j, name in enumerate(wanted["columns"])}
+    assert model.predict(rows).tolist() == wanted["labels"]
+    np.testing.assert_allclose(model.predict_proba(rows), wanted["probabilities"], atol=1e-6)
+    learn_table(model, {**rows, "y": wanted["labels"]})
+    assert model.rows == wanted["learned"] + len(wanted["rows"])
+
+
+def test_long_labels_take_no_more_memory_than_the_file(tmp_path):
+    """One long label among many short ones: what is read is what was stored."""
+    y = np.array(["a", "b" * 50_000])[np.arange(200) % 2]
+    model = FBTWSVM(gamma="scale").fit(np.arange(400.0).reshape(200, 2), y)
+    fbtwsvm.save(model, tmp_path / "m.fbt")
+    size = (tmp_path / "m.fbt").stat().st_size
+    tracemalloc.start()
+    loaded = fbtwsvm.load(tmp_path / "m.fbt")
+    assert tracemalloc.get_traced_memory()[1] <= 1.5 * size + 2**20
+    tracemalloc.stop()
+    np.testing.assert_array_equal(loaded.classes_, model.classes_)
+
+
+def test_missing_files_and_folders(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no file"):
+        fbtwsvm.load(tmp_path / "none.fbt")
+    with pytest.raises(ModelFileError, match="not a file"):
+        fbtwsvm.load(tmp_path)
+
+
+def test_a_failed_write_leaves_the_old_file(good, tmp_path, monkeypatch):
+    path = tmp_path / "m.fbt"
+    path.write_bytes(good[1])
+    path.chmod(0o640)
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(container.os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        fbtwsvm.save(FBTWSVM(), path)
+    assert path.read_bytes() == good[1]
+    assert [item.name for item in tmp_path.iterdir()] == ["m.fbt"]
+    monkeypatch.undo()
+    fbtwsvm.save(FBTWSVM(), path)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_leftovers_of_killed_writers_are_swept(tmp_path):
+    old, new = tmp_path / ".m.fbt.123.tmp", tmp_path / ".m.fbt.124.tmp"
+    for path in (old, new):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    fbtwsvm.save(FBTWSVM(), tmp_path / "m.fbt")
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_readers_never_see_a_half_written_file(good, tmp_path):
+    path, stop, seen = tmp_path / "m.fbt", threading.Event(), []
+    model = good[0]
+    fbtwsvm.save(model, path)
+
+    def read():
+        while not stop.is_set():
+            seen.append(fbtwsvm.load(path).n_components_)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(30):
+        fbtwsvm.save(model, path)
+    stop.set()
+    reader.join()
+    assert set(seen) == {model.n_components_}

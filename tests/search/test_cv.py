@@ -1,0 +1,209 @@
+"""FBTWSVMCV: the scores of a plain grid search, shared work, early stops, scikit-learn's conventions."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris, make_classification
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from fbtwsvm import FBTWSVM, FBTWSVMCV
+
+X, y = load_digits(return_X_y=True)
+X, y = X[:500] / 16.0, y[:500]
+
+
+FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
+
+
+GRID = {"C": [0.25, 1.0, 8.0], "reg": [0.003, 0.03]}
+
+
+# Both searches must end at the same planes, not only near them, for every row to be decided alike.
+SHARP = {"tol": 1e-9, "max_iter": 20000, "decision": "value", "random_state": 0}
+
+
+def grid_scores(search):
+    return {tuple(sorted(p.items())): s for p, s in zip(search.cv_results_["params"], splits(search), strict=True)}
+
+
+def splits(search):
+    results = search.cv_results_
+    return np.column_stack([results[f"split{k}_test_score"] for k in range(search.n_splits_)])
+
+
+@pytest.mark.parametrize(
+    ("settings", "grid"),
+    [
+        ({"feature_map": "fourier", "n_components": 60}, {"gamma": [0.02, 0.1], **GRID}),
+        ({"kernel": "linear"}, GRID),
+        ({"kernel": "linear", "class_weight": "balanced"}, GRID),
+        ({"feature_map": "exact"}, {"gamma": [0.02, 0.1], **GRID}),
+    ],
+    ids=["fourier", "linear", "balanced", "exact"],
+)
+def test_scores_are_those_of_a_plain_grid_search(settings, grid):
+    model = FBTWSVM(**SHARP, **settings)
+    plain = GridSearchCV(model, grid, cv=FOLDS, refit=False).fit(X, y)
+    ours = FBTWSVMCV(
+        model, gamma=None, membership=None, cv=FOLDS, early_stop=False, refit=False,
+    ).set_params(**grid).fit(X, y)  # fmt: skip
+    expected, found = grid_scores(plain), grid_scores(ours)
+    assert expected.keys() == found.keys()
+    for params, scores in expected.items():
+        np.testing.assert_allclose(found[params], scores, rtol=0, atol=1e-6, err_msg=str(params))
+    assert ours.best_score_ == pytest.approx(plain.best_score_, abs=1e-6)
+
+
+def test_landmarks_come_from_training_folds_alone():
+    """With Nystroem features too the scores are those of a plain search, which cannot see held-out rows."""
+    model = FBTWSVM(**SHARP, feature_map="nystroem", n_components=50)
+    grid = {"gamma": [0.05], "C": [1.0, 4.0], "reg": [0.01]}
+    plain = GridSearchCV(model, grid, cv=FOLDS, refit=False).fit(X, y)
+    ours = FBTWSVMCV(model, **grid, membership=None, cv=FOLDS, early_stop=False, refit=False).fit(X, y)
+    np.testing.assert_allclose(splits(ours), splits(plain), atol=1e-6)
+
+
+def test_folds_that_do_not_cover_all_rows():
+    """The Gram matrix of a fold is then not the total less the held-out part."""
+    cv = ShuffleSplit(2, train_size=0.5, test_size=0.2, random_state=0)
+    model = FBTWSVM(**SHARP, feature_map="fourier", n_components=40, gamma=0.05)
+    plain = GridSearchCV(model, {"C": [1.0, 4.0]}, cv=cv, refit=False).fit(X, y)
+    ours = FBTWSVMCV(
+        model, gamma=None, C=[1.0, 4.0], reg=None, membership=None, cv=cv, early_stop=False, refit=False
+    ).fit(X, y)
+    np.testing.assert_allclose(splits(ours), splits(plain), atol=1e-6)
+
+
+def test_each_plane_with_parameters_of_its_own():
+    """The search in four dimensions has the scores of fits with pairs."""
+    A, b = make_classification(300, 5, flip_y=0.1, weights=[0.7], random_state=1)
+    model = FBTWSVM(**{**SHARP, "tol": 1e-8}, feature_map="fourier", n_components=40, gamma=0.1)
+    search = FBTWSVMCV(
+        model, gamma=None, C=[0.5, 4.0], reg=[0.01, 0.1], membership=None, separate=True, cv=FOLDS, early_stop=False,
+    ).fit(A, b)  # fmt: skip
+    assert len(search.cv_results_["params"]) == 16
+    pairs = {"C": [(0.5, 4.0)], "reg": [(0.1, 0.01)]}
+    plain = GridSearchCV(model, pairs, cv=FOLDS, refit=False).fit(A, b)
+    place = search.cv_results_["params"].index({"C": (0.5, 4.0), "reg": (0.1, 0.01)})
+    np.testing.assert_allclose(splits(search)[place], splits(plain)[0], atol=1e-6)
+    assert isinstance(search.best_estimator_.C, tuple)
+
+
+def test_folds_that_overlap_and_values_given_twice():
+    model = FBTWSVM(**SHARP, feature_map="fourier", n_components=40, gamma=0.05)
+    half = np.arange(250)
+    search = FBTWSVMCV(model, gamma=None, C=[1.0, 1.0, 4], reg=[0.01, 0.01], membership=None, cv=[(half, half)])
+    found = search.fit(X, y)
+    assert [p["C"] for p in found.cv_results_["params"]] == [1.0, 4.0]
+    fitted = clone(model).set_params(C=1.0, reg=0.01).fit(X[half], y[half])
+    assert found.cv_results_["mean_test_score"][0] == pytest.approx(fitted.score(X[half], y[half]), abs=1e-6)
+
+
+def test_folds_are_of_the_rows_as_they_were_given():
+    """Also where only a sample of the rows is searched on."""
+    train, test = np.arange(0, 300), np.arange(300, 500)
+    search = FBTWSVMCV(FBTWSVM(), gamma=[0.1], C=[1.0], reg=[0.01], membership=None, sample=250, random_state=0)
+    splits = search.set_params(cv=[(train, test)])._splits(X, y, np.arange(0, 500, 2))
+    assert (splits[0][0] == np.arange(150)).all()
+    assert (splits[0][1] == np.arange(150, 250)).all()
+    assert search.fit(X, y).n_splits_ == 1
+
+
+def test_the_best_is_fitted_on_all_rows():
+    search = FBTWSVMCV(FBTWSVM(random_state=0), gamma=3, C=[1.0, 4.0], reg=[0.01], random_state=0).fit(X, y)
+    again = clone(search.best_estimator_).fit(X, y)
+    assert (search.predict(X) == again.predict(X)).all()
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max(
+        where=~search.cv_results_["stopped"], initial=0
+    )
+    assert search.predict_proba(X).shape == (500, 10)
+    assert search.decision_function(X).shape == (500, 10)
+    assert search.search_time_ > 0
+    assert search.refit_time_ > 0
+
+
+def test_another_score():
+    search = FBTWSVMCV(FBTWSVM(), gamma=2, C=[1.0], reg=[0.01], membership=None, scoring="neg_log_loss", refit=False)
+    assert -1.0 < search.fit(X[:200], y[:200]).best_score_ < 0.0
+
+
+def test_in_a_pipeline_and_on_a_sample():
+    A, b = load_iris(return_X_y=True)
+    pipe = make_pipeline(StandardScaler(), FBTWSVMCV(gamma=2, C=[1.0, 4.0], reg=[0.01], sample=60, random_state=0))
+    assert accuracy_score(b, pipe.fit(A, b).predict(A)) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"C": []}, "C must not be empty"),
+        ({"C": [1.0, -1.0]}, "The 'C' parameter"),
+        ({"C": [(1.0, 2.0)]}, "C must hold numbers"),
+        ({"membership": ["soft"]}, "The 'membership' parameter"),
+        ({"separate": True}, "separate=True is for two classes, got 10"),
+        ({"search": "random"}, "The 'search' parameter"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_before_any_work(change, message):
+    search = FBTWSVMCV(gamma=[0.1], C=[1.0], reg=[0.01]).set_params(**change)
+    with pytest.raises(ValueError, match=message):
+        search.fit(X, y)
+    assert not hasattr(search, "best_params_")
+
+
+def test_without_refit_there_is_nothing_to_predict_with():
+    search = FBTWSVMCV(gamma=[0.1], C=[1.0], reg=[0.01], refit=False).fit(X[:100], y[:100])
+    with pytest.raises(AttributeError, match="use best_params_"):
+        search.predict(X)
+
+
+def test_one_class_and_other_estimators_are_refused():
+    with pytest.raises(ValueError, match="one class"):
+        FBTWSVMCV().fit(X[:5], np.zeros(5))
+    with pytest.raises(TypeError, match="use GridSearchCV"):
+        FBTWSVMCV(SVC()).fit(X, y)
+
+
+def test_classes_without_weight_do_not_count():
+    weights = np.where(y == 3, 0.0, 1.0)
+    search = FBTWSVMCV(gamma=[0.1], C=[1.0], reg=[0.01], membership=None).fit(X, y, weights)
+    assert 3 not in search.classes_
+    assert search.classes_.tolist() == search.best_estimator_.classes_.tolist()
+
+
+def test_a_search_that_fails_leaves_the_last_one():
+    search = FBTWSVMCV(gamma=[0.1], C=[1.0], reg=[0.01], membership=None).fit(X[:100], y[:100])
+    before = search.best_estimator_
+    with pytest.raises(ValueError, match="gamma cannot be searched"):
+        search.set_params(estimator=FBTWSVM(kernel="linear")).fit(X[:, :3], y)
+    assert search.best_estimator_ is before
+    assert search.n_features_in_ == 64
+
+
+def test_early_stop_leaves_hopeless_candidates_out_and_finds_the_same():
+    settings = {"gamma": [1e-5, 0.05, 50.0], "C": [1.0], "reg": [0.01], "membership": None, "refit": False}
+    model = FBTWSVM(feature_map="fourier", n_components=80, random_state=0)
+    full = FBTWSVMCV(model, **settings, early_stop=False).fit(X, y)
+    early = FBTWSVMCV(model, **settings).fit(X, y)
+    assert early.best_params_ == full.best_params_ == {"gamma": 0.05, "C": 1.0, "reg": 0.01}
+    assert not full.cv_results_["stopped"].any()
+    assert early.cv_results_["stopped"].any()
+    stopped = early.cv_results_["stopped"]
+    assert np.isnan(early.cv_results_["split2_test_score"][stopped]).all()
+    assert (early.cv_results_["rank_test_score"][stopped] > early.cv_results_["rank_test_score"][~stopped].max()).all()
+
+
+def test_parzen_estimators_search_within_the_ranges():
+    search = FBTWSVMCV(
+        FBTWSVM(feature_map="fourier", n_components=40, random_state=0), gamma=[0.01, 1.0], C=[0.5, 8.0],
+        reg=[0.001, 0.1], mu=[0.1, 0.9], search="tpe", n_iter=6, random_state=0,
+    ).fit(X[:200], y[:200])  # fmt: skip
+    params = search.cv_results_["params"]
+    assert len(params) == 6
+    assert len({p["gamma"] for p in params}) == 6
+    assert all(0.01 <= p["gamma"] <= 1.0 and 0.5 <= p["C"] <= 8.0 and 0.1 <= p["mu"] <= 0.9 for p in params)
+    assert {p["membership"] for p in params} <= {"fuzzy", "none"}
