@@ -1,4 +1,4 @@
-"""Files that are replaced in one step: readers see the old content or the new, never half of it."""
+"""Replace files in one step: a reader gets the old content or the new, never a part of it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-_STALE = 600  # seconds after which a temporary file is one that somebody left behind
+_STALE = 600  # seconds after which a temporary file counts as left behind
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a temporary file that takes the place of `path` when all is written and synced, and goes away otherwise."""
+    """Open a temporary file that replaces `path` once it is written and synced; it is removed on an error."""
     target = Path(path)
     if target.is_symlink():
         target = target.resolve()  # the link stays a link
@@ -35,11 +35,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _sweep(target: Path) -> None:
-    """Remove what writers of this file that were killed have left behind."""
-    for left in target.parent.glob(f".{_without_wildcards(target.name)}.*.tmp"):
-        with suppress(OSError):  # somebody else may have removed it
-            if time.time() - left.stat().st_mtime > _STALE:
-                left.unlink()
+    """Remove temporary files of this target whose writers were killed."""
+    for stale in target.parent.glob(f".{_without_wildcards(target.name)}.*.tmp"):
+        with suppress(OSError):  # another process may have removed it
+            if time.time() - stale.stat().st_mtime > _STALE:
+                stale.unlink()
 
 
 def _without_wildcards(name: str) -> str:
@@ -47,7 +47,7 @@ def _without_wildcards(name: str) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last; systems that cannot sync a folder need not."""
+    """Sync the folder, so that the new name survives a crash; some systems cannot."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

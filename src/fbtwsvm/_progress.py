@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 @contextmanager
 def steps(total: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar over so many steps on the error stream; call its value with a word on each that is done."""
+    """Show a progress bar on the error stream; call the value with a text after each step."""
     columns = (
         BarColumn(bar_width=24),
         TextColumn("{task.completed} of {task.total}  {task.description}"),
@@ -28,10 +28,10 @@ def steps(total: int) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def bar(total: int | None) -> Iterator[Callable[..., None]]:
-    """Show a bar over so many chunks on the error stream.
+    """Show a progress bar over `total` chunks on the error stream.
 
-    Call its value with the rows so far and their score after each chunk, and with the share of the source that has been
-    read where the number of chunks is not known.
+    Call the value after each chunk with the rows so far and their score.  If the number of chunks is not known, also
+    pass the share of the source that has been read.
     """
     columns = (
         SpinnerColumn(),
@@ -45,11 +45,11 @@ def bar(total: int | None) -> Iterator[Callable[..., None]]:
         task = progress.add_task("0 rows", total=total)
         start: list[Any] = []
 
-        def tell(rows: int, score: Any = None, share: float | None = None) -> None:
+        def advance(rows: int, score: Any = None, share: float | None = None) -> None:
             if not start:
                 start[:] = [perf_counter(), rows]
-            right = int(score.counts.trace()) if score is not None else 0
-            accuracy = f", accuracy {right / score.tested:.3f}" if score is not None and score.tested else ""
+            correct = int(score.counts.trace()) if score is not None else 0
+            accuracy = f", accuracy {correct / score.tested:.3f}" if score is not None and score.tested else ""
             speed = (rows - start[1]) / max(perf_counter() - start[0], 1e-9)
             rate = f", {speed:,.0f} rows/s" if rows > start[1] else ""
             text = f"{rows:,} rows{rate}{accuracy}"
@@ -60,4 +60,4 @@ def bar(total: int | None) -> Iterator[Callable[..., None]]:
             else:
                 progress.update(task, description=text)
 
-        yield tell
+        yield advance
