@@ -102,8 +102,8 @@ def _boxes(member: Member, kept: Kept, starts: Array, distances: Array) -> Array
     """Bounds C w s of the kept rows' duals; a row has none in a plane near its own class."""
     settings, forgotten = member.settings, member.forgotten
     extremes = Extremes.of_classes(distances, starts)
-    gone = (forgotten.counts, forgotten.nearest, forgotten.farthest)
-    member.ranges = extremes.ranges(settings.mu, settings.membership, gone)
+    past = (forgotten.counts, forgotten.nearest, forgotten.farthest)
+    member.ranges = extremes.ranges(settings.mu, settings.membership, past)
     shares = member.ranges.memberships(distances, kept.labels)
     box: Array = shares * settings.C * (kept.weights * member.class_factors[kept.labels])[:, None]
     box[np.arange(len(kept)), kept.labels] = 0.0

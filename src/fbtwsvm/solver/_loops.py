@@ -56,7 +56,7 @@ def _combine(rows, vector, out):
 
 @compiled
 def _relative_gap(v, box, alpha, primal_at_zero):
-    """Return the duality gap relative to `primal_at_zero`: sum of alpha_i grad_i + box_i max(0, -grad_i), v = Q alpha."""
+    """Return the gap, sum of alpha_i grad_i + box_i max(0, -grad_i), relative to `primal_at_zero`; v = Q alpha."""
     gap = 0.0
     for i in range(v.shape[0]):
         grad = v[i] - 1.0
