@@ -144,14 +144,9 @@ def calibrated(solution: Solution, problem: Problem, settings: Settings, kernel:
     """Return the decision rule, learned from the left-out values; `kernel` is the matrix of the exact kernel."""
     numbers = np.flatnonzero(problem.wanted)
     totals = np.array([problem.weights[problem.block(k)].sum() for k in range(problem.n_classes)])
+    starts, weights = np.searchsorted(numbers, problem.starts), problem.weights[numbers]
     decision = Decision.fit(
-        solution.near,
-        solution.far,
-        np.searchsorted(numbers, problem.starts),
-        problem.weights[numbers],
-        totals,
-        settings.decision,
-        settings.multiclass,
+        solution.near, solution.far, starts, weights, totals, settings.decision, settings.multiclass
     )
     if settings.decision == "distance":
         decision = decision.with_distances(norms(solution.planes[..., :-1], kernel))

@@ -191,9 +191,8 @@ def learn_rows(rows, labels, weights, sums, rule, result):
 def trust_rows(chances, labels, trust, slopes, rate):
     """Update the trust in each member after each row; changes `trust` and `slopes` in place.
 
-    `chances` (n, n_members, K) are the log-probabilities of the classes before the row was learned.  Those of the
-    committee are sum_e trust_e chances_e.  Trust takes a step along the gradient of the log-likelihood, divided by the
-    running root mean square of the gradient (`slopes` is the mean square).
+    `chances` (n, n_members, K) are log-probabilities before the row was learned; sum_e trust_e chances_e are those of
+    the committee.  A step goes along the gradient of the log-likelihood, divided by its running root mean square.
     """
     n, n_members, n_classes = chances.shape
     together = np.empty(n_classes)

@@ -13,9 +13,8 @@ from .._arrays import Array, compiled
 class HoeffdingDrift:
     """Detect a rise of the error rate by Hoeffding's bound (HDDM-A, Frias-Blanco et al. 2015).
 
-    The detector remembers the first rows, up to the point where the upper bound on their error rate was least.  If the
-    error rate of all rows exceeds that of these by more than chance allows, there is a drift, and the detector starts
-    again.
+    The detector remembers when the upper bound on the error rate was least.  There is a drift if the error rate of all
+    rows exceeds that of the rows up to then by more than chance allows.  The detector then starts again.
 
     Parameters
     ----------

@@ -275,7 +275,7 @@ class Member:
             axes.delete_class(part, k)
 
     def remap(self, change: Array, rows: Array) -> None:
-        """Change the feature map: forgotten rows become h_new = change h, kept rows are given anew as `rows`."""
+        """Change the feature map: sums over forgotten rows use h_new = change h, kept rows become `rows`."""
         self.flush()
         kept, n_columns = self.kept, len(change)
         summed = ~kept.reserve | (self.policy.statistics == "all")

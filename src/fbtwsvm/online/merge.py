@@ -11,10 +11,7 @@ from .member import Member
 
 
 def join(member: Member, other: Member, classes: Array, clock: int) -> None:
-    """Add the sums and rows of `other` to `member`; class k of `other` is class classes[k] of `member`.
-
-    The rows of `other` come after the first `clock` rows of `member`.
-    """
+    """Add the sums and rows of `other`; its class k is class classes[k] of `member`, its times start at `clock`."""
     other = other.copy()
     other.flush()
     member.flush()

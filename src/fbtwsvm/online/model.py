@@ -154,7 +154,7 @@ class StreamModel:
 
     def begin(self, rows: CheckedRows, parameters: Parameters, landmarks: Array) -> None:
         """Learn the first rows; those that are not `landmarks` also calibrate the decision rule."""
-        chunk = self._known(self._chunk(rows, parameters), rows.y)
+        chunk = self._with_classes(self._chunk(rows, parameters), rows.y)
         order = np.argsort(chunk.labels, kind="stable")
         starts = class_starts(chunk.labels[order], len(self.classes))
         wanted = chunk.times[order[calibration_rows(starts, landmarks[order], self.seed, limit=256)]]
@@ -244,7 +244,7 @@ class StreamModel:
             self.monitor.residual = self.monitor.after(chunk.rows)
             if alarm:
                 chunk = self._renew(chunk)
-        chunk = self._known(chunk, y)
+        chunk = self._with_classes(chunk, y)
         self._follow_tests([learn(member, chunk, every_value=self.committee) for member in self.members], chunk)
         if all(member.n_pending == 0 for member in self.members):
             self.calibrate()
@@ -297,7 +297,7 @@ class StreamModel:
         return replace(chunk, rows=self.mapping.rows(chunk.raw))
 
     def _detect(self, chunk: Chunk, y: Array) -> tuple[Any, bool]:
-        """Update a copy of the drift detector with the errors of a chunk; return it, and whether it detected a drift."""
+        """Update a copy of the drift detector with the errors of a chunk; return it, and whether there was a drift."""
         if self.detector is None:
             return None, False
         detector, drifted = deepcopy(self.detector), False
@@ -306,7 +306,7 @@ class StreamModel:
             drifted |= bool(detector.drift_detected)
         return detector, drifted
 
-    def _known(self, chunk: Chunk, y: Array) -> Chunk:
+    def _with_classes(self, chunk: Chunk, y: Array) -> Chunk:
         """Add new classes; return the chunk with class indices."""
         self._add_classes(y)
         return replace(chunk, labels=np.searchsorted(self.classes, y))
@@ -370,8 +370,8 @@ class StreamModel:
             )
         common = [key for key in self.members[0].known_ids() if key in other.members[0].known_ids()]
         if self.lineage & other.lineage or common:
-            rows = f"the row with id {common[0]}" if common else "the same first rows: they are copies of one model"
-            raise ValueError(f"merge: both models have learned {rows}. In the merged model they would count twice.")
+            rows = f"the row with id {common[0]}" if common else "the same first rows, as copies of one model"
+            raise ValueError(f"merge: both models have learned {rows}, which would count twice.")
         clone = self.copy()
         clone.lineage = self.lineage | other.lineage
         clone._flush_calibration()

@@ -17,10 +17,10 @@ _SAME_FEATURE = {"float64": 1e-9, "float32": 1e-3}
 _SAME_TOTAL = {"float64": 1e-6, "float32": 5e-3}
 REASONS = {
     "landmark": "the row is a landmark of the feature map",
-    "warm_up": "the row was one of the first, from which gamma, the scale or the map was chosen; these do not change",
-    "condensed": "the row was taken out of the sums, but may be condensed into the dual sums: it came without an id",
-    "remapped": "the row is not kept, and was summed before the feature map was renewed",
-    "age": "the row is not kept and came without an id: on a fading stream its present weight is not known",
+    "warm_up": "gamma, the scale or the map was found from the first rows, of which it was one, and is kept",
+    "condensed": "the row is out of the sums, but may have been condensed into the planes, and came without an id",
+    "remapped": "the row was summed before the feature map was renewed, and is not kept",
+    "age": "the stream fades, the row is not kept and came without an id: how much of it is left is not known",
 }
 
 
@@ -105,7 +105,7 @@ class _Place:
 
 
 def take_out(member: Member, rows: Chunk, renewed_at: int, report: Unlearned) -> Array:
-    """Subtract rows from a member and drop their duals; return their positions in the stream (-1: not known).
+    """Subtract rows from a member and drop their duals; return their times (-1 if a time is not known).
 
     Raises ValueError for rows that cannot have been learned.
     """
@@ -152,8 +152,7 @@ def _locate(member: Member, rows: Chunk, i: int, position: int) -> _Place:
 def _take_out_forgotten(member: Member, place: _Place, i: int, renewed_at: int, report: Unlearned) -> bool:
     """Take a forgotten row out of the dual sums and counts; return whether to subtract it from the moments too."""
     forgotten = member.forgotten
-    k = place.label
-    trace = place.trace
+    k, trace = place.label, place.trace
     if trace is None and member.faded:
         report.add("age", i)
         return False

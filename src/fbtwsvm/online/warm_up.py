@@ -77,9 +77,7 @@ class WarmUpModel:
 
     def merge(self, other: Any) -> StreamModel:
         """Raise ValueError: the map is not chosen yet."""
-        raise ValueError(
-            f"merge: a model is still in its warm-up ({len(self.rows)} rows). Let it learn more rows first."
-        )
+        raise ValueError(f"merge: a model is still in its warm-up ({len(self.rows)} rows). Let it learn more first.")
 
     def refuse_known(self, ids: Array) -> None:
         """Raise ValueError if a row with one of these ids has been learned before."""

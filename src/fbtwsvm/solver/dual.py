@@ -213,17 +213,9 @@ class _NearPlanes:
         """Compute the gaps and let violators join the working set; return how many rows of each class joined."""
         self.values = values
         self.gaps, joined = _working_set_loops.select_violators(
-            values,
-            self.box,
-            self.alpha,
-            self.in_set,
-            self.problem.starts,
-            self.todo,
-            self.primal_at_zero,
-            tol,
-            growth,
-            at_least,
-        )
+            values, self.box, self.alpha, self.in_set, self.problem.starts, self.todo, self.primal_at_zero, tol,
+            growth, at_least,
+        )  # fmt: skip
         return np.asarray(joined)
 
     def _whiten_joined(self) -> None:

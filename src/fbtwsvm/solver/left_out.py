@@ -89,10 +89,8 @@ class _Solved(Protocol):
 
 def left_out_features(solved: _Solved, solution: Solution) -> None:
     """Write the left-out values of planes that were solved on mapped rows into the solution."""
-    problem = solved.problem
-    a = solved.near
-    whitener = solved.whitener
-    working_set = solved.working_set
+    problem, a = solved.problem, solved.near
+    whitener, working_set = solved.whitener, solved.working_set
     near, lines = problem.wanted_rows(a)
     near_values = solved.rows[near] @ solution.planes[a].T
     starts = np.searchsorted(working_set, problem.starts)

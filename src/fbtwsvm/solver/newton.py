@@ -115,10 +115,7 @@ class _PushedClass:
         return tiles(0, self.x.shape[1], _PIECE)
 
     def _values(self, *, first: bool = False, points: Array | None = None, of: Array | None = None) -> Array:
-        """Return 1 + h.u of all pushed rows at each of the points; these are the planes numbered `of` by default.
-
-        The first call also fills in the boxes.
-        """
+        """Return 1 + h.u of the pushed rows at the points (default: planes numbered `of`); `first` sets the boxes."""
         of = np.arange(len(self.planes)) if of is None else of
         points = np.stack([self.planes[k].u for k in of]) if points is None else points
         values = self.x if first else np.empty((len(of), self.x.shape[1]), dtype=np.float32)
@@ -153,14 +150,9 @@ class _PushedClass:
         place, target, ahead = move
         plane = self.planes[place]
         direction = target - plane.u
-        length = _newton_loops.hinge_search(
-            self.x[place],
-            ahead,
-            self.box[place],
-            plane.width,
-            float(direction @ self._times_gram(plane.near, plane.u)),
-            float(direction @ self._times_gram(plane.near, direction)),
-        )
+        slope = float(direction @ self._times_gram(plane.near, plane.u))
+        bend = float(direction @ self._times_gram(plane.near, direction))
+        length = _newton_loops.hinge_search(self.x[place], ahead, self.box[place], plane.width, slope, bend)
         length = min(length, _LONGEST)  # near the solution u and the target differ by rounding only
         plane.u = plane.u + length * direction
         self.x[place] += np.float32(length) * (ahead - self.x[place])
