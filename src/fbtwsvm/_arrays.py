@@ -1,4 +1,4 @@
-"""Arrays and compiled functions: the types and helpers that every room uses."""
+"""Array types, compilation, and helpers for arrays that all folders use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Index = slice | Array
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` on first use and keep the machine code on disk.
 
-    The fast-math flags allow sums to be reordered and multiply-adds to be fused, and nothing else.
+    The fast-math flags only allow sums to be reordered and multiply-adds to be fused.
     """
     return _compile(function, fastmath={"reassoc", "contract"})
 
@@ -40,12 +40,12 @@ def tiles(first: int, last: int, size: int) -> list[slice]:
 
 
 def class_starts(labels: Array, n_classes: int) -> Array:
-    """Return where each class begins among sorted class indices, and where the last one ends."""
+    """Return where each class starts among sorted class indices, and where the last one ends."""
     return np.searchsorted(labels, np.arange(n_classes + 1))
 
 
 def array_bytes(thing: Any, seen: set[int] | None = None) -> int:
-    """Bytes of all arrays within a thing, each counted once; keys of dictionaries (ids) count too."""
+    """Return the bytes of all arrays in an object, each counted once; keys of dictionaries (ids) count too."""
     seen = set() if seen is None else seen
     if id(thing) in seen:
         return 0

@@ -1,4 +1,4 @@
-"""The one Cholesky factorisation."""
+"""The Cholesky factorisation, in one place."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ._arrays import Array
 
 
 def lower_factor(matrix: Array, message: str, ridges: Sequence[float] = (0.0,)) -> Array:
-    """Return L with L L' = matrix, in float64; with several ridges the first of matrix + ridge I that has a factor.
+    """Return the lower factor L with L L' = matrix + ridge I, in float64, for the first ridge that has one.
 
-    A single ridge of zero uses the matrix up.  Raises ValueError with the message where there is no factor.
+    The default ridge of zero overwrites the matrix.  Raises ValueError with the message if there is no factor.
     """
     for ridge in ridges:
         system = matrix if ridges == (0.0,) else matrix + ridge * np.eye(len(matrix))
         try:
-            # The transpose of a symmetric matrix is itself, in the order that LAPACK can overwrite.
+            # The transpose of a symmetric matrix is the same matrix, in the memory order that LAPACK can overwrite.
             factor: Array = cholesky(system.T, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             continue
@@ -27,7 +27,7 @@ def lower_factor(matrix: Array, message: str, ridges: Sequence[float] = (0.0,)) 
 
 
 def is_definite(matrix: Array) -> bool:
-    """Whether a symmetric matrix is positive definite; it is used up."""
+    """Whether a symmetric matrix is positive definite; overwrites the matrix."""
     try:
         lower_factor(matrix, "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Messages about what a fit is doing: the logger "fbtwsvm", printed where `verbose` asks for it."""
+"""Messages about the progress of a fit: the logger "fbtwsvm", printed if `verbose` is set, and warnings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOG = logging.getLogger("fbtwsvm")
 
 @contextmanager
 def shown(verbose: int) -> Iterator[None]:
-    """Print the messages of a call: its steps from 1 on, those of the solver from 2 on."""
+    """Print the messages of a call: its steps from `verbose` 1 on, the progress of the solver from 2 on."""
     if not verbose:
         yield
         return
@@ -31,7 +31,7 @@ def shown(verbose: int) -> Iterator[None]:
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn, and name the line outside of this package that made the call."""
+    """Warn, and name the line outside this package that made the call."""
     inside = str(Path(__file__).parent)
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):

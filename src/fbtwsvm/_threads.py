@@ -1,4 +1,4 @@
-"""Threads over parts of the work, with one BLAS thread in each: no more threads than were asked for, one result."""
+"""Run parts of the work in threads, with one BLAS thread in each: never more threads than asked for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SMALL_MATRIX = 800  # columns up to which a stream is faster with one BLAS thre
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Return the one controller of BLAS threads: to look for it each time takes longer than a small solve."""
+    """Return the controller of BLAS threads; making a new one takes longer than a small solve."""
     return ThreadpoolController()
 
 
@@ -54,12 +54,12 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 
 def few_threads(n_columns: int) -> AbstractContextManager[Any]:
-    """Return a context with one BLAS thread where matrices are so small that more get in each other's way."""
+    """Return a context with one BLAS thread if the matrices are so small that more threads make them slower."""
     return one_blas_thread() if n_columns <= _SMALL_MATRIX else nullcontext()
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """How many threads `n_jobs` stands for: None is as many as BLAS may use here, so that limits on it count."""
+    """Return how many threads `n_jobs` means; None is as many as BLAS may use at present."""
     if n_jobs is not None:
         return int(effective_n_jobs(n_jobs))
     blas = [library.num_threads or 1 for library in _controller().lib_controllers if library.user_api == "blas"]
@@ -67,10 +67,10 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 def stream(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | None) -> Iterator[Out]:
-    """Call `function` on the items in threads and hand the results over one by one, in order."""
+    """Call `function` on the items in threads and yield the results one by one, in order."""
     items = list(items)
     threads = min(thread_count(n_jobs), len(items))
-    if len(items) == 1:  # nothing to run side by side: the threads are BLAS's
+    if len(items) == 1:  # nothing to run in parallel: BLAS may use all threads
         yield function(items[0])
         return
     with one_blas_thread():
@@ -82,17 +82,17 @@ def stream(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | Non
 
 
 def each(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | None) -> list[Out]:
-    """Call `function` on the items in threads; the results do not depend on how many there are."""
+    """Call `function` on the items in threads; the results do not depend on the number of threads."""
     return list(stream(function, items, n_jobs))
 
 
 @dataclass(frozen=True)
 class Threads:
-    """How many threads to use; where a function takes None instead, it leaves all threads to BLAS."""
+    """How many threads to use; functions that get None instead leave all threads to BLAS."""
 
     n_jobs: int | None
 
 
 def each_in(threads: Threads | None, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
-    """Call `function` on the items in these threads, or one after the other."""
+    """Call `function` on the items in these threads, or one after the other if `threads` is None."""
     return [function(item) for item in items] if threads is None else each(function, items, threads.n_jobs)

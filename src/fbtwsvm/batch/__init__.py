@@ -1,1 +1,1 @@
-"""Learning from all rows at once."""
+"""Fit a model to all rows at once."""

@@ -1,4 +1,4 @@
-"""n_components="auto": a feature map that doubles until rows that were held out are classified no better."""
+"""n_components="auto": double the feature map until held-out rows are classified no better."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..model.settings import Settings
 from .homes import MemoryHome
 from .solve import solve
 
-_MOST_TRAIN, _MOST_HELD = 8000, 4000  # rows that a map is tried on
-_WORTH = 1.0  # standard errors of the rise in accuracy that a larger map must bring
+_MOST_TRAIN, _MOST_HELD = 8000, 4000  # most rows to train on and to hold out
+_WORTH = 1.0  # gain in accuracy, in standard errors, that a larger map must bring
 
 
 def choose_size(
@@ -29,32 +29,33 @@ def choose_size(
     sizes: tuple[int, int],
     seed: int,
 ) -> int:
-    """Return the number of features: from the smaller of `sizes` on doubled, up to the larger, while it pays.
+    """Return the number of features: the smaller of `sizes`, doubled up to the larger while accuracy improves.
 
-    `make` returns the unfitted map of a size.  A larger map must be right on so many more of the held-out rows that it
-    is hardly by chance: one standard error, by McNemar's count of the rows on which the two disagree.
+    `make` returns the unfitted map of a size.  A larger map must classify more of the held-out rows correctly, by at
+    least one standard error of the difference (McNemar's test on the rows on which the two maps disagree).
     """
-    train, held = _split(rows, seed)
-    sample, labels, X = replace(rows.subset(train), small=False), rows.labels[held], rows.X[rows.index[held]]
+    train, held_out = _split(rows, seed)
+    sample = replace(rows.subset(train), small=False)
+    labels, X = rows.labels[held_out], rows.X[rows.index[held_out]]
     settings = replace(settings, decision="value")
-    smallest, largest = sizes
-    best, right = smallest, _right(sample, X, labels, make(smallest), settings, kernel)
+    best, largest = sizes
+    correct_before = _correct(sample, X, labels, make(best), settings, kernel)
     while best < largest:
         size = min(2 * best, largest)
         if size > sample.n:
             break
-        now = _right(sample, X, labels, make(size), settings, kernel)
-        gained, lost = int((now & ~right).sum()), int((right & ~now).sum())
+        correct = _correct(sample, X, labels, make(size), settings, kernel)
+        gained, lost = int((correct & ~correct_before).sum()), int((correct_before & ~correct).sum())
         if gained - lost <= _WORTH * np.sqrt(gained + lost):
             break
-        best, right = size, now
+        best, correct_before = size, correct
     return best
 
 
-def _right(
+def _correct(
     sample: TrainingRows, X: Any, labels: Array, transformer: Any, settings: Settings, kernel: str | Kernel
 ) -> Array:
-    """Which of the held-out rows are classified rightly with a map."""
+    """Mark the held-out rows that are classified correctly with a map."""
     threads = Threads(settings.options.n_jobs)
     mapping, data = Mapping.fit(transformer, sample, sample.labels, kernel, threads)
     home = MemoryHome(sample, data, settings.options.n_jobs)
@@ -63,9 +64,9 @@ def _right(
 
 
 def _split(rows: TrainingRows, seed: int) -> tuple[Array, Array]:
-    """Sorted rows to learn from and to hold out: of each class a part, at least one row to learn from."""
+    """Return the sorted rows to train on, at least one of each class, and to hold out."""
     random = np.random.default_rng(seed)
-    train, held = [], []
+    train, held_out = [], []
     for k in range(rows.n_classes):
         first, last = int(rows.starts[k]), int(rows.starts[k + 1])
         shuffled = random.permutation(np.arange(first, last))
@@ -73,5 +74,5 @@ def _split(rows: TrainingRows, seed: int) -> tuple[Array, Array]:
         n_train = max(1, min(2 * (last - first) // 3, round(_MOST_TRAIN * share)))
         n_held = min(last - first - n_train, round(_MOST_HELD * share))
         train.append(np.sort(shuffled[:n_train]))
-        held.append(shuffled[n_train : n_train + n_held])
-    return np.concatenate(train), np.concatenate(held)
+        held_out.append(shuffled[n_train : n_train + n_held])
+    return np.concatenate(train), np.concatenate(held_out)

@@ -1,4 +1,4 @@
-"""`fit`: from checked rows to a batch model, wherever the rows live."""
+"""`fit`: from checked rows to a batch model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .model import BatchModel
 from .prepare import prepare
 from .remember import keeps_rows, sums_of
 
-_MOST_MAPPED = 2 * 2**30  # bytes of mapped rows that a fit holds
+_MOST_MAPPED = 2 * 2**30  # most bytes of mapped rows that a fit holds in memory
 
 
 def fit_rows(
@@ -31,24 +31,24 @@ def fit_rows(
     quick: bool = False,
     fitted: Mapping | None = None,
 ) -> BatchModel:
-    """Fit rows; unless `mapped`, the mapped rows are never held all at once.
+    """Fit a model; unless `mapped`, the mapped rows are never all in memory at once.
 
-    `quick` takes gamma "scale" and keeps nothing to go on from; a map that is `fitted` is taken as it is.
+    `quick` uses gamma "scale" and keeps nothing to continue from.  A map that is `fitted` is used without change.
     """
-    found = prepare(parameters, X, y, weights, mapped=mapped, quick=quick, fitted=fitted)
-    rows, settings = found.rows, found.settings
-    # The rows are kept to go on from, or sums over them, whichever is smaller.
-    with_rows = ids is not None or found.home is None or keeps_rows(X, rows.n_classes, found.home.n_columns)
-    LOG.info("solving the planes of %d classes", len(found.classes))
-    (solved,) = found.solve(settings, with_grams=not (with_rows or quick))
+    prepared = prepare(parameters, X, y, weights, mapped=mapped, quick=quick, fitted=fitted)
+    rows, settings = prepared.rows, prepared.settings
+    # To continue later, the model keeps its rows or sums over them, whichever is smaller.
+    with_rows = ids is not None or prepared.home is None or keeps_rows(X, rows.n_classes, prepared.home.n_columns)
+    LOG.info("solving the planes of %d classes", len(prepared.classes))
+    (solved,) = prepared.solve(settings, with_grams=not (with_rows or quick))
     solution = solved.solution
     support, n_support = _supports(solution.alpha, rows, settings)
     return BatchModel(
-        classes=found.classes,
-        gamma=found.gamma,
-        mapping=found.mapping,
+        classes=prepared.classes,
+        gamma=prepared.gamma,
+        mapping=prepared.mapping,
         decision=solved.decision,
-        planes=solution.planes.astype(found.mapping.dtype, copy=False),
+        planes=solution.planes.astype(prepared.mapping.dtype, copy=False),
         gaps=solution.gaps,
         n_iter=int(solution.sweeps.max()),
         dtype=X.dtype,
@@ -56,39 +56,39 @@ def fit_rows(
         n_support=n_support,
         memberships=None if solved.memberships is None else rows.spread(solved.memberships),
         rows=_checked(X, y, weights, ids) if with_rows and not quick else None,
-        sums=None if with_rows or quick else sums_of(found, solved, parameters),
+        sums=None if with_rows or quick else sums_of(prepared, solved, parameters),
     )
 
 
 def refit_without(model: BatchModel, rows: CheckedRows, parameters: Parameters) -> BatchModel:
-    """Fit the rows of a model once more, without some of them, with the same gamma and the same map."""
+    """Fit a model again without some of its rows, with the same gamma and the same map."""
     assert model.rows is not None
-    left = model.rows.take(model.rows.without(rows))
-    ids = None if all(name is None for name in left.ids) else left.ids
-    if model.mapping.exact:  # its map is the rows themselves
-        again = replace(parameters, gamma=parameters.gamma if model.gamma is None else model.gamma)
-        return fit_rows(again, left.X, left.y, left.weights, ids=ids)
-    fit = fit_rows(parameters, left.X, left.y, left.weights, ids=ids, fitted=model.mapping)
+    rest = model.rows.take(model.rows.without(rows))
+    ids = None if all(name is None for name in rest.ids) else rest.ids
+    if model.mapping.exact:  # the map consists of the rows, so it is fitted again too
+        same_gamma = replace(parameters, gamma=parameters.gamma if model.gamma is None else model.gamma)
+        return fit_rows(same_gamma, rest.X, rest.y, rest.weights, ids=ids)
+    fit = fit_rows(parameters, rest.X, rest.y, rest.weights, ids=ids, fitted=model.mapping)
     return replace(fit, gamma=model.gamma)
 
 
 def _checked(X: Any, y: Array, weights: Array | None, ids: Array | None) -> CheckedRows:
-    """Return a copy of the rows that have weight."""
+    """Return a copy of the rows of positive weight."""
     rows = CheckedRows.unnamed(X, y, weights)
     rows = rows if ids is None else replace(rows, ids=ids)
     return rows.take(np.flatnonzero(rows.weights > 0))
 
 
 def fits_in_memory(parameters: Parameters, X: Any) -> bool:
-    """Whether the mapped rows may be held all at once."""
+    """Whether all mapped rows may be in memory at once."""
     if sp.issparse(X) or not parameters.names_map or parameters.n_components == "auto":
         return True
     return bool(X.shape[0] * (int(parameters.n_components) + 1) * X.dtype.itemsize <= _MOST_MAPPED)
 
 
 def _supports(alpha: Array, rows: TrainingRows, settings: Settings) -> tuple[Array, Array]:
-    """Given rows with a dual above zero in any plane, and how many each class has."""
-    # A box that the farthest row's membership has closed does not make a support.
+    """Return the numbers of the given rows with a dual above zero in any plane, and how many each class has."""
+    # The membership of the farthest row is almost zero: a dual at such a bound does not count.
     supports = alpha.max(axis=1) > 1e-9 * settings.C.min() * rows.weights
     given, labels = rows.given(supports)
     return given, np.bincount(labels, minlength=rows.n_classes)

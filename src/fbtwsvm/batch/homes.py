@@ -1,8 +1,7 @@
-"""Where the mapped training rows of a fit live: in memory, or unmapped, in memory or on disk, to be mapped when read.
+"""Where a fit reads its mapped rows from: memory, or unmapped rows that are mapped whenever they are read.
 
-`fit` is written once against `Home`.  A function that is handed to `reduce` or `collect` is called as
-function(class, numbers, rows, state) for each tile, and must not change its arguments: tiles may be visited in threads,
-later perhaps on other machines, so all that it needs beside the rows travels in `state`.
+`fit` is written once, against `Home`.  `reduce` and `collect` call function(class, numbers, rows, state) for each tile,
+in threads.  The function must not change its arguments, and gets all that it needs beside the rows in `state`.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Visit = Callable[[int, slice, Array, Any], Result]
 class Home(ABC):
     """Mapped training rows, sorted by class and numbered in that order."""
 
-    tile: int  # rows that are visited at a time
+    tile: int  # rows of a tile
 
     def __init__(self, training: TrainingRows, n_jobs: int | None) -> None:
         self.training, self.n_jobs = training, n_jobs
@@ -39,39 +38,39 @@ class Home(ABC):
         return self.training.n_classes
 
     def counts(self) -> Array:
-        """Rows of each class."""
+        """Return the number of rows of each class."""
         return np.diff(self.training.starts)
 
     @property
     def n_columns(self) -> int:
-        """Columns of a mapped row."""
+        """Number of columns of a mapped row, with the bias."""
         return int(self.rows(slice(0, 1)).shape[1])
 
     @abstractmethod
     def rows(self, numbers: Index) -> Array:
-        """Return mapped rows with these numbers, with the bias column."""
+        """Return the mapped rows with these numbers, with the bias column."""
 
     def tiles(self) -> list[tuple[int, slice]]:
-        """Class and numbers of every tile, in order."""
+        """Return class and row numbers of every tile, in order."""
         blocks = enumerate(pairwise(self.training.starts))
         return [(k, part) for k, (first, last) in blocks for part in tiles(first, last, self.tile)]
 
     def reduce(self, function: Visit[Result], state: Any) -> Result:
-        """Add up what a function returns for each tile."""
+        """Return the sum of what a function returns for each tile."""
         return reduce(add, self._visit(function, state))
 
     def collect(self, function: Visit[Array], state: Any) -> tuple[Array, Array]:
-        """Bring back the rows that a function marks: their numbers, and the rows."""
+        """Return the numbers of the rows that a function marks, and these rows."""
 
         def pick(k: int, numbers: slice, rows: Array, state: Any) -> tuple[Array, Array]:
             marked = np.flatnonzero(function(k, numbers, rows, state))
             return marked + numbers.start, rows[marked]
 
-        found, rows = zip(*self._visit(pick, state), strict=True)
-        return np.concatenate(found), np.concatenate(rows)
+        numbers, rows = zip(*self._visit(pick, state), strict=True)
+        return np.concatenate(numbers), np.concatenate(rows)
 
     def _visit(self, function: Visit[Result], state: Any) -> Iterator[Result]:
-        """Call a function on every tile, in threads; the results come in order."""
+        """Call a function on every tile, in threads; yield the results in order."""
         return stream(lambda item: function(*item, self.rows(item[1]), state), self.tiles(), self.n_jobs)
 
 
@@ -85,12 +84,12 @@ class MemoryHome(Home):
         self.data = data
 
     def rows(self, numbers: Index) -> Array:
-        """Return mapped rows with these numbers, with the bias column."""
+        """Return the mapped rows with these numbers, with the bias column."""
         return self.data[numbers]
 
 
 class UnmappedHome(Home):
-    """Rows that would not fit into memory once mapped: they are mapped whenever they are read."""
+    """Rows that do not fit into memory when mapped: they are mapped whenever they are read."""
 
     tile = 4096
 
@@ -99,5 +98,5 @@ class UnmappedHome(Home):
         self.mapping = mapping
 
     def rows(self, numbers: Index) -> Array:
-        """Return mapped rows with these numbers, with the bias column."""
+        """Return the mapped rows with these numbers, with the bias column."""
         return self.mapping.rows(self.training.X, self.training.index[numbers])

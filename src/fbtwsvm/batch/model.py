@@ -1,4 +1,4 @@
-"""A model that was fitted on all of its rows at once."""
+"""A model that was fitted to all of its rows at once."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ..model.rows import CheckedRows
 
 @dataclass(frozen=True)
 class BatchModel:
-    """Planes with all that answers need, and the rows to go on from.
+    """The planes of a fit, its map and decision rule, and what `partial_fit` continues from.
 
     Attributes
     ----------
     classes, gamma, mapping, decision
         Labels, kernel parameter, fitted feature map and decision rule.
     planes, gaps, n_iter
-        Planes [near, pushed], their duality gaps, and the sweeps of the plane that needed most.
+        Planes [near, pushed], their duality gaps, and the largest number of sweeps of a plane.
     dtype
         Precision of the rows.
     support, n_support, memberships
-        Training rows with a dual above zero, how many each class has, and memberships (n, n_classes); None where the
-        fit does not know them.
+        Training rows with a dual above zero, their number in each class, and memberships (n, n_classes); None if they
+        are not available.
     rows, sums
-        What the model goes on from: the training rows, or sums over them, whichever is smaller.
+        What the model continues from: the training rows, or sums over them, whichever is smaller.
     """
 
     stage: ClassVar[str] = "batch"
@@ -52,7 +52,7 @@ class BatchModel:
 
     @classmethod
     def of_one_class(cls, rows: CheckedRows, multiclass: str, decision: str) -> BatchModel:
-        """Return the model that always answers with the only class there is so far."""
+        """Return the model of rows of a single class, which it always predicts."""
         n_columns, dtype = rows.X.shape[1], rows.X.dtype
         return cls(
             classes=np.unique(rows.y),
@@ -67,7 +67,7 @@ class BatchModel:
 
     @property
     def rule(self) -> PairRule:
-        """What turns mapped rows into answers."""
+        """The decision rule with its planes."""
         return PairRule(self.decision, self.planes)
 
     @property
@@ -76,11 +76,11 @@ class BatchModel:
         return int(self.planes.shape[2]) - 1
 
     def resolved(self) -> BatchModel:
-        """Return the model itself: its planes are solved."""
+        """Return the model itself: its planes are up to date."""
         return self
 
     def _n_rows(self) -> int:
-        """Rows of the fit; 0 where it does not know them."""
+        """Return the number of training rows; 0 if it is not known."""
         if self.rows is not None:
             return len(self.rows)
         return 0 if self.sums is None else int(self.sums.n_rows.sum())

@@ -1,4 +1,4 @@
-"""From checked rows to what the solver wants: order, gamma, map, rows to calibrate on."""
+"""Prepare a fit: sort the rows, choose gamma, fit the map, choose the calibration rows."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from .choose_size import choose_size
 from .homes import Home, MemoryHome, UnmappedHome
 from .solve import Solved, solve, solve_kernel
 
-_MAP_SAMPLE = 8192  # rows that a map is fitted on when it cannot be all
-_MOST_WANTED = 512  # rows of a class that the decision rule is calibrated on, unless the data is small
+_MAP_SAMPLE = 8192  # rows that a map is fitted on if it cannot be fitted on all
+_MOST_WANTED = 512  # most calibration rows of a class, unless the data is small
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Training rows in order, with the fitted map.
+    """Sorted training rows with the fitted map.
 
-    home    where the mapped rows live; None where the map is the exact kernel, whose matrix is `kernel`
-    wanted  marks the rows that the decision rule is calibrated on
-    factors (n_classes,): what class_weight has multiplied the weights by
+    home     where the mapped rows are read from; None for the exact kernel, whose matrix is `kernel`
+    wanted   marks the calibration rows
+    factors  (n_classes,): factors of class_weight, already part of the weights
     """
 
     classes: Array
@@ -49,7 +49,7 @@ class Prepared:
 
     @property
     def data(self) -> Array:
-        """Mapped rows, or the kernel matrix, where they are in memory."""
+        """Mapped rows, or the kernel matrix, if they are in memory."""
         if self.kernel is not None:
             return self.kernel
         assert isinstance(self.home, MemoryHome)
@@ -83,12 +83,13 @@ def prepare(
     known: Callable[[Mapping], Array | None] | None = None,
     fitted: Mapping | None = None,
 ) -> Prepared:
-    """Order rows, choose gamma and the map; `quick` takes gamma "scale" and the exact kernel.
+    """Sort the rows, choose gamma, fit the map and choose the calibration rows.
 
-    Rows that are not to be held `mapped` in memory have their map fitted on a sample.  Weights of None are all one.
-    Unless it `grows`, a map of as many features as seem right is as large as rows of that number usually want.  `known`
-    may have rows mapped already: given the fitted map, it returns X mapped, or None.  A map that is `fitted` is taken
-    as it is.
+    mapped   hold all mapped rows in memory; otherwise the map is fitted on a sample and the rows are mapped when read
+    quick    use gamma "scale" and feature_map "auto"
+    grows    with n_components "auto", search for the number of features; otherwise take it from the number of rows
+    known    function that returns X mapped by an equal map if it was computed before, or None
+    fitted   a fitted map to use without change
     """
     classes, rows, labels, factors = (ordered if mapped else _ordered_compactly)(parameters, X, y, weights)
     seed, settings = parameters.seed(), parameters.settings(len(classes))
@@ -101,7 +102,7 @@ def prepare(
     def make(count: int | str, gamma: float | None) -> Any:
         return choose_map(parameters.kernel, feature_map, count, gamma, rows, seed)
 
-    make(n_components, None)  # so that a map that cannot be is refused before any time is spent
+    make(n_components, None)  # raises an error for an impossible map before any time is spent
     gamma = choose_gamma(parameters, rows, settings, seed, quick=quick)
     if n_components == "auto" and grows and not quick:
         n_components = _grown(parameters, rows, settings, lambda count: make(count, gamma), seed)
@@ -124,14 +125,14 @@ def prepare(
 
 
 def _limit(rows: TrainingRows) -> int:
-    """Return how many rows of a class the decision rule is calibrated on."""
+    """Return the largest number of calibration rows of a class."""
     return rows.n if rows.small else _MOST_WANTED
 
 
 def ordered(
     parameters: Parameters, X: Any, y: Array, weights: Array | None
 ) -> tuple[Array, TrainingRows, Array, Array]:
-    """Return classes, rows sorted by class with class weights applied, the class index of each row, class weights."""
+    """Return classes, rows sorted by class and weighted by class_weight, class indices, and factors of class_weight."""
     weights = np.ones(len(y)) if weights is None else weights
     classes, labels = present_classes(y, weights)
     factors = class_factors(parameters.class_weight, classes, labels, weights)
@@ -141,9 +142,9 @@ def ordered(
 def _ordered_compactly(
     parameters: Parameters, X: Any, y: Array, weights: Array | None
 ) -> tuple[Array, TrainingRows, Array, Array]:
-    """Do the same for very many rows, of which as little as possible is held; duplicates are not merged."""
+    """Do the same for very many rows, in little memory; duplicates are not merged."""
     classes, _ = present_classes(np.unique(y if weights is None else y[weights > 0]))
-    # Sorting, as np.unique does for these places, would take many times the memory of the labels.
+    # np.unique(return_inverse=True) sorts, which takes many times the memory of the labels.
     labels = np.empty(len(y), dtype=np.int16 if len(classes) < 2**15 else np.int64)
     for part in tiles(0, len(y), _MAP_SAMPLE):
         labels[part] = np.minimum(np.searchsorted(classes, y[part]), len(classes) - 1)
@@ -165,7 +166,7 @@ def _ordered_compactly(
 def _fit_on_sample(
     parameters: Parameters, transformer: Any, rows: TrainingRows, y: Array, labels: Array, seed: int
 ) -> tuple[Mapping, Array]:
-    """Fit the map on a sample of the rows; return it, and which rows it was built from."""
+    """Fit the map on a sample of the rows; return it, and mark the sorted rows that are landmarks."""
     if isinstance(transformer, ExactKernel):
         raise ValueError("feature_map='exact' needs all rows in memory: give them as one array, or use 'nystroem'.")
     features = getattr(transformer, "n_components", None)
@@ -180,7 +181,7 @@ def _fit_on_sample(
 def _grown(
     parameters: Parameters, rows: TrainingRows, settings: Settings, make: Callable[[int | str], Any], seed: int
 ) -> int | str:
-    """Let a random map of a large set of rows grow as long as it pays; every other map stays as it is ("auto")."""
+    """Search for the number of features of a random map on large data; every other map keeps "auto"."""
     if rows.small or not isinstance(make("auto"), FourierFeatures | NystroemFeatures):
         return "auto"
     usual, largest = auto_components(rows.n, rows.n_classes), most_components(rows.n, rows.n_classes)
@@ -192,12 +193,12 @@ def _grown(
 def choose_gamma(
     parameters: Parameters, rows: TrainingRows, settings: Settings, seed: int, *, quick: bool = False
 ) -> float | None:
-    """Resolve gamma: given, from the variance, or by cross-validation; None where the kernel has none."""
+    """Return gamma: as given, from the variance, or by a search; None if the kernel or the map does not use it."""
     if not parameters.uses_gamma:
         return None
     if not isinstance(parameters.gamma, str):
         return float(parameters.gamma)
-    if rows.small:  # in canonical order, so that rounding is the same however the rows came
+    if rows.small:  # sorted, so that rounding does not depend on the order of the rows
         scale = gamma_scale(rows.X[rows.index], parameters.kernel, rows.weights)
     else:
         scale = gamma_scale(rows.X, parameters.kernel, rows.given_weights)

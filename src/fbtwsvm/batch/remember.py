@@ -1,4 +1,4 @@
-"""What a fitted model keeps, so that it can go on learning: its rows, or sums over them, whichever is smaller."""
+"""What a fitted model keeps to continue from: its rows, or sums over them, whichever is smaller."""
 
 from __future__ import annotations
 
@@ -15,42 +15,43 @@ from .prepare import Prepared
 from .solve import Solved
 from .spool import Spool
 
-_CANDIDATES = 20  # support rows that are looked at, for each that is kept
-_MOST_CALIBRATION = 256  # left-out values of each class that are kept
+_CANDIDATES = 20  # for each support row that is kept, so many are compared
+_MOST_CALIBRATION = 256  # most calibration rows of each class that are kept
 
 
 def keeps_rows(X: Any, n_classes: int, n_columns: int) -> bool:
-    """Whether the rows themselves take less memory than Gram matrices of their mapped form."""
+    """Whether the rows take less memory than the Gram matrices of their classes."""
     if isinstance(X, Spool):
         return False
     size = X.data.nbytes if sp.issparse(X) else X.nbytes
     return bool(size <= 8 * n_classes * n_columns**2)
 
 
-def sums_of(found: Prepared, solved: Solved, parameters: Parameters) -> FitSums:
+def sums_of(prepared: Prepared, solved: Solved, parameters: Parameters) -> FitSums:
     """Return sums over the rows of a fit, and some of its support rows."""
-    state, solution, rows = solved.state, solved.solution, found.rows
+    state, solution = solved.state, solved.solution
+    rows = prepared.rows
     assert state is not None
     assert state.grams is not None
-    assert found.home is not None
+    assert prepared.home is not None
     n_classes = rows.n_classes
     weights = np.array([rows.weights[a:b].sum() for a, b in zip(rows.starts[:-1], rows.starts[1:], strict=True)])
-    factors = found.factors if parameters.class_weight == "balanced" else np.ones(n_classes)
-    support = _support_rows(found, solved, parameters.memory, factors)
-    # u = -G^-1 sum alpha h gives the sum over all rows.
-    reg, planes = found.settings.reg, solution.planes.astype(np.float64)
+    factors = prepared.factors if parameters.class_weight == "balanced" else np.ones(n_classes)
+    support = _support_rows(prepared, solved, parameters.memory, factors)
+    # The sum over all rows follows from u = -G^-1 sum alpha h.
+    reg, planes = prepared.settings.reg, solution.planes.astype(np.float64)
     dual_sums = -np.stack([planes[a] @ state.grams[a] + reg[a] * planes[a] for a in range(n_classes)])
     box_sums = solution.box_sums.copy()
-    kept = np.zeros(n_classes, dtype=np.int64)
+    n_kept = np.zeros(n_classes, dtype=np.int64)
     for k in range(n_classes):
-        own = support.labels == k
-        dual_sums[:, k] -= support.alpha[own].T @ support.rows[own].astype(np.float64)
-        box_sums[:, k] -= support.box[own].sum(axis=0)
-        kept[k] = own.sum()
+        of_class = support.labels == k
+        dual_sums[:, k] -= support.alpha[of_class].T @ support.rows[of_class].astype(np.float64)
+        box_sums[:, k] -= support.box[of_class].sum(axis=0)
+        n_kept[k] = of_class.sum()
     has_dual: Array = np.asarray((solution.alpha > 0).any(axis=1))
     n_support = np.array([has_dual[a:b].sum() for a, b in zip(rows.starts[:-1], rows.starts[1:], strict=True)])
-    extremes, known = state.extremes, state.extremes.counts > 0
-    near, far, labels = _calibration(found, solved)
+    extremes, has_extremes = state.extremes, state.extremes.counts > 0
+    near, far, labels = _calibration(prepared, solved)
     return FitSums(
         n_rows=np.diff(rows.starts),
         counts=weights / factors,
@@ -60,9 +61,9 @@ def sums_of(found: Prepared, solved: Solved, parameters: Parameters) -> FitSums:
         support=support,
         dual_sums=dual_sums,
         box_sums=np.maximum(box_sums, 0.0),
-        n_condensed=np.maximum(n_support - kept, 0),
-        nearest=np.where(known, extremes.nearest.min(axis=(0, 2)), 0.0),
-        farthest=np.where(known, extremes.farthest.max(axis=(0, 2)), 0.0),
+        n_condensed=np.maximum(n_support - n_kept, 0),
+        nearest=np.where(has_extremes, extremes.nearest.min(axis=(0, 2)), 0.0),
+        farthest=np.where(has_extremes, extremes.farthest.max(axis=(0, 2)), 0.0),
         ranges=state.ranges,
         near=near,
         far=far,
@@ -70,12 +71,13 @@ def sums_of(found: Prepared, solved: Solved, parameters: Parameters) -> FitSums:
     )
 
 
-def _support_rows(found: Prepared, solved: Solved, memory: int | None, factors: Array) -> SupportRows:
-    """Choose support rows of each class: those with the largest duals between their bounds, at most `memory`."""
-    rows, home, state, alpha = found.rows, found.home, solved.state, solved.solution.alpha
+def _support_rows(prepared: Prepared, solved: Solved, memory: int | None, factors: Array) -> SupportRows:
+    """Return at most `memory` support rows of each class: those with the largest sum of free duals."""
+    rows, home = prepared.rows, prepared.home
+    state, alpha = solved.state, solved.solution.alpha
     assert home is not None
     assert state is not None
-    random = np.random.default_rng(found.seed)
+    random = np.random.default_rng(prepared.seed)
     chosen = []
     for first, last in zip(rows.starts[:-1], rows.starts[1:], strict=True):
         numbers = first + np.flatnonzero((alpha[first:last] > 0).any(axis=1))
@@ -94,7 +96,7 @@ def _support_rows(found: Prepared, solved: Solved, memory: int | None, factors: 
     box[np.arange(len(numbers)), labels] = 0.0
     return SupportRows(
         rows=mapped,
-        raw=rows.X[rows.index[numbers]] if found.mapping.renewable else None,
+        raw=rows.X[rows.index[numbers]] if prepared.mapping.renewable else None,
         labels=labels,
         weights=rows.weights[numbers] / factors[labels],
         alpha=np.minimum(alpha[numbers].astype(np.float64), box),
@@ -102,9 +104,9 @@ def _support_rows(found: Prepared, solved: Solved, memory: int | None, factors: 
     )
 
 
-def _calibration(found: Prepared, solved: Solved) -> tuple[Array, Array, Array]:
-    """Left-out values of at most so many calibration rows of each class, and their class indices."""
-    labels = found.rows.labels_of(np.flatnonzero(found.wanted))
+def _calibration(prepared: Prepared, solved: Solved) -> tuple[Array, Array, Array]:
+    """Return the left-out values (near, far) of some calibration rows of each class, and their class indices."""
+    labels = prepared.rows.labels_of(np.flatnonzero(prepared.wanted))
     first = np.searchsorted(labels, labels)
     some = np.arange(len(labels)) - first < _MOST_CALIBRATION
     return solved.solution.near[some], solved.solution.far[some], labels[some]

@@ -1,4 +1,4 @@
-"""From mapped rows to planes and a decision rule: sums, memberships, the solver, calibration."""
+"""From mapped rows to planes and a decision rule: class means, memberships, solver, calibration."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ from .homes import Home, MemoryHome
 
 @dataclass
 class ClassState:
-    """What is known of the classes before planes are solved: sums, Gram matrices, ranges of the memberships.
+    """What is computed for the classes before planes are solved.
 
-    `boxes` returns C w s of mapped rows with given numbers.
+    totals    (n_classes, n_columns): sum of w_i h_i
+    grams     sum of w_i h_i h_i' of each class, or None
+    extremes  distances behind `ranges`, the ranges of the memberships
+    boxes     function that returns C w s of mapped rows with given numbers
     """
 
     totals: Array
@@ -38,7 +41,7 @@ class ClassState:
 
 @dataclass
 class Solved:
-    """Solved planes, the rule that compares them, and the memberships behind them where all are held."""
+    """Solved planes and their decision rule; memberships are None if the rows were not all in memory."""
 
     decision: Decision
     solution: Solution
@@ -47,13 +50,13 @@ class Solved:
 
     @property
     def rule(self) -> PairRule:
-        """What turns mapped rows into answers."""
+        """The decision rule with its planes."""
         return PairRule(self.decision, self.solution.planes)
 
 
 @dataclass
 class ClassSums:
-    """Sums over mapped rows of one or several classes: class -> sum of w_i h_i and, where asked for, w_i h_i h_i'."""
+    """Sums over mapped rows by class: `totals` of w_i h_i and, where asked for, `grams` of w_i h_i h_i'."""
 
     totals: dict[int, Array]
     grams: dict[int, Array]
@@ -67,8 +70,7 @@ def solve_kernel(
 ) -> list[Solved]:
     """Solve every plane from the kernel matrix, without bias, for several multiples of C.
 
-    Planes are coefficients of the training rows, with their sum as the bias.  `wanted` marks the rows that the decision
-    rule is calibrated on.
+    Planes are coefficients of the training rows; their sum is the bias.  `wanted` marks the calibration rows.
     """
     distances = distances_from_kernel(kernel, weights, starts)
     labels = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -93,10 +95,10 @@ def solve(
     *,
     with_grams: bool = False,
 ) -> list[Solved]:
-    """Solve every plane on mapped rows, wherever they live, for several multiples of C.
+    """Solve every plane on mapped rows, in memory or not, for several multiples of C.
 
-    `wanted` marks the rows that the decision rule is calibrated on; `grams` are the Gram matrices of the classes, where
-    they are known.  `with_grams` makes them in any case, for going on from the result.
+    `wanted` marks the calibration rows; `grams` are the Gram matrices of the classes, if already computed.
+    `with_grams` computes them in any case, for `remember`.
     """
     training = home.training
     problem = Problem(training.starts, training.weights, settings.reg, wanted, settings.options)
@@ -121,7 +123,7 @@ def solve(
 
     state = ClassState(totals, grams, extremes, ranges, boxes)
     if not isinstance(home, MemoryHome):
-        assert grams is not None  # made with the sums
+        assert grams is not None  # computed with the sums
         solution = solve_read(RowReader(home.rows, boxes), problem, means, grams, seed)
         return [Solved(calibrated(solution, problem, settings), solution, None, state)]
     shares = ranges.memberships(distances, training.labels)
@@ -139,17 +141,12 @@ def solve(
 
 
 def calibrated(solution: Solution, problem: Problem, settings: Settings, kernel: Array | None = None) -> Decision:
-    """Fit the decision rule on the left-out values of the wanted rows; `kernel` is the matrix of an exact kernel."""
+    """Return the decision rule, learned from the left-out values; `kernel` is the matrix of the exact kernel."""
     numbers = np.flatnonzero(problem.wanted)
     totals = np.array([problem.weights[problem.block(k)].sum() for k in range(problem.n_classes)])
+    starts, weights = np.searchsorted(numbers, problem.starts), problem.weights[numbers]
     decision = Decision.fit(
-        solution.near,
-        solution.far,
-        np.searchsorted(numbers, problem.starts),
-        problem.weights[numbers],
-        totals,
-        settings.decision,
-        settings.multiclass,
+        solution.near, solution.far, starts, weights, totals, settings.decision, settings.multiclass
     )
     if settings.decision == "distance":
         decision = decision.with_distances(norms(solution.planes[..., :-1], kernel))
@@ -157,25 +154,25 @@ def calibrated(solution: Solution, problem: Problem, settings: Settings, kernel:
 
 
 def _sums(k: int, numbers: slice, rows: Array, state: tuple[Array, bool]) -> ClassSums:
-    """Add up a tile: the state is all weights, and whether Gram matrices are wanted."""
+    """Return the sums over a tile; the state is all weights, and whether to compute Gram matrices."""
     weights, with_grams = state[0][numbers], state[1]
     total = (weights.astype(rows.dtype) @ rows).astype(np.float64)
     return ClassSums({k: total}, {k: gram_matrix(rows, weights)} if with_grams else {})
 
 
 def _all_grams(home: Home) -> list[Array]:
-    """Gram matrix of every class."""
-    made = home.reduce(_sums, (home.training.weights, True)).grams
-    return [made[k] for k in range(home.n_classes)]
+    """Return the Gram matrix of every class."""
+    grams = home.reduce(_sums, (home.training.weights, True)).grams
+    return [grams[k] for k in range(home.n_classes)]
 
 
 def _extremes(k: int, numbers: slice, rows: Array, means: Array) -> Extremes:
-    """Extreme distances in a tile to the class means."""
+    """Return the extremes of a tile: distances to the class means."""
     return Extremes.of_class(k, distances_to_means(rows, means))
 
 
 def _boxes(index: Index, rows: Array, home: Home, means: Array, ranges: Ranges, settings: Settings) -> Array:
-    """C w s of rows that were just read."""
+    """Return C w s of mapped rows with the given numbers."""
     training = home.training
     numbers = np.arange(index.start, index.stop) if isinstance(index, slice) else index
     shares = ranges.memberships(distances_to_means(rows, means), training.labels_of(numbers))
@@ -183,7 +180,7 @@ def _boxes(index: Index, rows: Array, home: Home, means: Array, ranges: Ranges, 
 
 
 def _added(one: dict[int, Any], other: dict[int, Any]) -> dict[int, Any]:
-    """Add two dictionaries, class by class."""
+    """Return the sum of two dictionaries, class by class."""
     both = dict(one)
     for k, value in other.items():
         both[k] = both[k] + value if k in both else value

@@ -1,4 +1,4 @@
-"""Rows that are too many for memory: chunks that can be read again, written once to a temporary file."""
+"""Rows that do not fit into memory: chunks, written once to a temporary file."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Checked = tuple[Array, Array]
 
 
 def are_chunks(X: Any, y: Any) -> bool:
-    """Whether `fit` was given chunks rather than rows: something to iterate over, and no labels beside it."""
+    """Whether `fit` was given chunks instead of rows: an iterable of (X, y) pairs, and no labels."""
     is_rows = hasattr(X, "shape") or hasattr(X, "__array__") or sp.issparse(X) or isinstance(X, str | bytes)
     return y is None and not is_rows and hasattr(X, "__iter__") and _first_is_pair(X)
 
 
 def _first_is_pair(X: Any) -> bool:
     if iter(X) is X:
-        return True  # an iterator: looking would use it up, and it is refused anyway
+        return True  # an iterator: reading would consume it, and `chunks_of` refuses it anyway
     first = next(iter(X), None)
     return isinstance(first, tuple) and len(first) == 2 and hasattr(first[0], "__len__")
 
 
 def chunks_of(X: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the chunks, once it is clear that they can be read again."""
+    """Yield the chunks; raise ValueError for an iterator, which cannot be read again."""
     if iter(X) is X:
         raise ValueError(
-            "fit was given an iterator, which can be read only once: give it something that starts anew each time, "
-            "such as a list of (X, y) chunks or an object with __iter__; or learn from the iterator with "
-            "partial_fit, chunk by chunk."
+            "fit was given an iterator, which can be read only once. Give it a list of (X, y) chunks, or an object "
+            "whose __iter__ starts again from the first chunk; or learn from the iterator with partial_fit, chunk by "
+            "chunk."
         )
     for number, chunk in enumerate(X):
         if not (isinstance(chunk, tuple) and len(chunk) == 2):
@@ -42,7 +42,7 @@ def chunks_of(X: Any) -> Iterator[tuple[Any, Any]]:
 
 
 class Spool:
-    """Rows in a file, read by slice or by index; what was read is not held.
+    """Rows in a temporary file, read by slice or by index.
 
     Examples
     --------
@@ -62,14 +62,14 @@ class Spool:
             for X, y in chunks:
                 if not len(y):
                     continue
-                rows, own = check(X, y)
-                if labels and own.dtype.kind != labels[0].dtype.kind:
-                    kinds = f"{labels[0].dtype} in the first chunk, {own.dtype} in a later one"
+                rows, chunk_labels = check(X, y)
+                if labels and chunk_labels.dtype.kind != labels[0].dtype.kind:
+                    kinds = f"{labels[0].dtype} in the first chunk, {chunk_labels.dtype} in a later one"
                     raise ValueError(f"Labels must be of one kind in all chunks, got {kinds}.")
                 self.dtype = self.dtype if labels else rows.dtype
                 n_columns = rows.shape[1]
                 np.ascontiguousarray(rows, dtype=self.dtype).tofile(self._file)
-                labels.append(own)
+                labels.append(chunk_labels)
             if not labels:
                 raise ValueError("fit was given no chunks.")
             self._file.flush()
@@ -83,9 +83,9 @@ class Spool:
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Array:
-        whole = np.memmap(self._file, dtype=self.dtype, mode="r", shape=self.shape)  # mapped for this look only
-        return np.array(whole[index])
+        rows = np.memmap(self._file, dtype=self.dtype, mode="r", shape=self.shape)  # for this call only
+        return np.array(rows[index])
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file, which removes it."""
         self._file.close()

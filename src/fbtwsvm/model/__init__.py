@@ -1,1 +1,1 @@
-"""What learning in batch and on a stream share: rows, feature map, memberships, decision rule."""
+"""The parts that batch and stream models share: rows, feature map, memberships, decision rule."""

@@ -1,4 +1,4 @@
-"""The compiled loops of the decision: pair margins, the DAG, the vote, coupling, the fit of offsets."""
+"""The compiled loops of the decision rule: pair margins, the DAG, the vote, coupling, the fit of offsets."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import numpy as np
 
 from .._arrays import compiled
 
-FLOOR = 1e-12  # plane values below this count as zero, so that their logarithm exists
-LEAST_CHANCE = -12.0  # logarithm: no member of a committee is ever quite sure
-MIN_SLOPE = 0.05  # a pair that left-out rows say is no better than chance keeps this much
+FLOOR = 1e-12  # smaller plane values are raised to this, so that their logarithm exists
+LEAST_CHANCE = -12.0  # smallest log-probability that a member of a committee gives to a class
+MIN_SLOPE = 0.05  # slope of a pair that is no better than chance on left-out values
 
 
 @compiled
 def pair_margin(near_first, near_second, offset, slope):
-    """Signed margin of a pair from its two plane values: positive means the second class.
+    """Return the signed margin of a pair from its two plane values: positive means the second class.
 
-    slope (log|h.u_ab| - log|h.u_ba| - offset); zero, so the first class, when both values vanish.
+    The margin is slope (log|h.u_ab| - log|h.u_ba| - offset).  It is zero, which means the first class, if both values
+    are zero.
     """
     first, second = abs(near_first), abs(near_second)
     if first <= FLOOR and second <= FLOOR:
@@ -25,9 +26,10 @@ def pair_margin(near_first, near_second, offset, slope):
 
 @compiled
 def walk_planes(rows, planes, offsets, slopes):
-    """King of the hill over the classes in order: 2 (n_classes - 1) plane values a row.
+    """Return the winner of each row: each class in order plays against the winner so far.
 
-    The challenger is the outer loop, so that its planes stay in the cache for all rows.
+    This needs 2 (n_classes - 1) plane values for each row.  The challenger is the outer loop, so that its planes stay
+    in the cache for all rows.
     """
     n, n_classes, n_columns = rows.shape[0], planes.shape[0], rows.shape[1]
     king = np.zeros(n, dtype=np.int64)
@@ -46,7 +48,7 @@ def walk_planes(rows, planes, offsets, slopes):
 
 @compiled
 def pair_margins(values, offsets, slopes):
-    """Turn plane values (n, K, K) into margins in place: [i, a, b] > 0 means b beats a on row i."""
+    """Replace plane values (n, K, K) by margins: [i, a, b] > 0 means that b beats a on row i."""
     n_classes = values.shape[1]
     for i in range(values.shape[0]):
         for a in range(n_classes):
@@ -59,7 +61,7 @@ def pair_margins(values, offsets, slopes):
 
 @compiled
 def walk_margins(margins):
-    """King of the hill on margins that are already there."""
+    """Return the winner of each row as in `walk_planes`, from margins."""
     king = np.zeros(margins.shape[0], dtype=np.int64)
     for i in range(margins.shape[0]):
         for challenger in range(1, margins.shape[1]):
@@ -70,7 +72,7 @@ def walk_margins(margins):
 
 @compiled
 def vote_scores(margins):
-    """Pairs won by each class, plus less than a third of a vote for how clearly (ties count for the first)."""
+    """Return the pairs that each class wins, plus less than a third of a vote for its margins; ties go to the first."""
     n, n_classes = margins.shape[0], margins.shape[1]
     scores = np.zeros((n, n_classes))
     for i in range(n):
@@ -88,10 +90,10 @@ def vote_scores(margins):
 
 @compiled
 def couple(margins):
-    """Class probabilities from pairwise ones (Wu, Lin and Weng 2004, second method).
+    """Return class probabilities from pairwise ones (Wu, Lin and Weng 2004, second method).
 
-    r_ab = 1 / (1 + exp(margin_ab)); minimises sum (r_ba p_a - r_ab p_b)^2 on the simplex by the
-    fixed-point sweeps of their algorithm 2.
+    With r_ab = 1 / (1 + exp(margin_ab)), minimises sum (r_ba p_a - r_ab p_b)^2 over the simplex by the fixed-point
+    sweeps of their algorithm 2.
     """
     n, n_classes = margins.shape[0], margins.shape[1]
     result = np.empty((n, n_classes))
@@ -139,10 +141,10 @@ def couple(margins):
 
 @compiled
 def fit_offset(ratio, second, weight, start_slope, strength):
-    """Logistic fit of P(second class) = 1 / (1 + exp(-(slope ratio - shift))); returns (offset, slope).
+    """Fit P(second class) = 1 / (1 + exp(-(slope ratio - shift))) by logistic regression; return (offset, slope).
 
-    Newton's method on the log loss with a ridge of `strength` that draws the slope to `start_slope` and the
-    shift to zero, the plain rule: a pair with few rows stays near it.
+    Newton's method on the log loss.  A ridge of `strength` draws the slope to `start_slope` and the shift to zero, so
+    that a pair with few rows stays near the rule without offsets.
     """
     slope, shift = start_slope, 0.0
     best = np.inf
@@ -162,7 +164,7 @@ def fit_offset(ratio, second, weight, start_slope, strength):
             h00 += h * ratio[i] * ratio[i]
             h01 -= h * ratio[i]
             h11 += h
-        if loss > best + 1e-12 * abs(best):  # overshot: go half the way back
+        if loss > best + 1e-12 * abs(best):  # the step was too long: go back by half of it
             step_slope, step_shift = 0.5 * step_slope, 0.5 * step_shift
             slope, shift = slope + step_slope, shift + step_shift
             if abs(step_slope) + abs(step_shift) < 1e-12:
@@ -176,21 +178,21 @@ def fit_offset(ratio, second, weight, start_slope, strength):
         if abs(step_slope) + abs(step_shift) < 1e-10:
             break
     if slope < MIN_SLOPE:
-        # Left-out rows say the planes are no better than chance: only the shift means anything.
+        # On left-out values the planes are no better than chance: only the shift is useful.
         slope = MIN_SLOPE
     return shift / slope, slope
 
 
 @compiled
 def pooled_slope(near, far, owner, sampled, weights, start_slope, strength):
-    """Slope that all pairs share: least log loss of "own class beats class k" over left-out rows."""
+    """Return the one slope for all pairs with the least log loss of "own class beats class k" on left-out values."""
     slope = start_slope
     for _ in range(50):
         gradient, curvature = strength * (slope - start_slope), strength
         for i in range(near.shape[0]):
             if sampled[i]:
                 for k in range(near.shape[1]):
-                    # Both zero: class k was not known when the row was tested.
+                    # Both are zero if class k came only after the row was tested.
                     if k != owner[i] and (near[i, k] != 0.0 or far[i, k] != 0.0):
                         margin = pair_margin(near[i, k], far[i, k], 0.0, 1.0)
                         p = 1.0 / (1.0 + np.exp(-slope * margin))
@@ -205,9 +207,9 @@ def pooled_slope(near, far, owner, sampled, weights, start_slope, strength):
 
 @compiled
 def fit_offsets(near, far, starts, sampled, weights, start_slope, strength):
-    """Offset and slope of every pair a < b from left-out values; the upper triangles are filled.
+    """Fit offset and slope of every pair a < b to left-out values; return them as upper triangles.
 
-    A pair of which one class has no row to judge by keeps the plain rule.
+    If a class of a pair has no calibration row, the offset is zero.
     """
     n_classes = starts.shape[0] - 1
     offsets = np.zeros((n_classes, n_classes))
@@ -236,7 +238,7 @@ def fit_offsets(near, far, starts, sampled, weights, start_slope, strength):
 
 @compiled
 def left_out_margins(near, far, starts, offsets, slopes):
-    """Margin (n, n_classes) by which each class beats a row's own class, from left-out values; 0 for itself."""
+    """Return the margins (n, n_classes) of each class over the row's own class, from left-out values."""
     n_classes = starts.shape[0] - 1
     margins = np.zeros((near.shape[0], n_classes))
     for own in range(n_classes):
@@ -251,9 +253,9 @@ def left_out_margins(near, far, starts, offsets, slopes):
 
 @compiled
 def log_chances(margins):
-    """Logarithm of each class's chance (n, K) from pair margins: p_k is proportional to 1 / sum_j exp(margin_kj).
+    """Return log-probabilities of the classes (n, K) from margins as in `pair_margins`.
 
-    The closed form of pairwise coupling that needs no iteration; margins as in `pair_margins`.
+    Probability k is proportional to 1 / sum_j exp(margin_kj), a closed form of pairwise coupling.
     """
     n, n_classes = margins.shape[0], margins.shape[1]
     chances = np.empty((n, n_classes))

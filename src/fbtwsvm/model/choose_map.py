@@ -1,4 +1,4 @@
-"""Which feature map the parameters ask for.
+"""Choose the feature map that the parameters ask for.
 
 | feature_map  | linear, chi2, intersection | rbf, laplacian, skewed | a function |
 |--------------|----------------------------|------------------------|------------|
@@ -24,27 +24,27 @@ from ..features.nystroem import check_landmarks
 from .rows import TrainingRows
 
 _MOST_COMPONENTS = 2000
-_MOST_VALUES = 250_000_000  # numbers in the mapped rows, or in all planes: 1 GB in float32
+_MOST_VALUES = 250_000_000  # most numbers in the mapped rows, or in all planes: 1 GB in float32
 _MOST_EXACT_ROWS = 12_000
-_MOST_COLUMNS = 4000  # up to which a linear or additive map is used as it is
+_MOST_COLUMNS = 4000  # a linear or additive map with more features than this is not used
 _COLUMNS = {"linear": 1, "chi2": 3, "intersection": 3}  # features for each column
 _FOURIER = ("rbf", "laplacian", "skewed_intersection", "skewed_chi2")
 
 
 def auto_components(n: int, n_classes: int) -> int:
-    """Choose the number of features from that of the rows: 10 sqrt(n), within bounds of time and memory."""
+    """Return the number of features for n rows: 10 sqrt(n), within limits of time and memory."""
     return max(50, min(int(10 * np.sqrt(n)), most_components(n, n_classes)))
 
 
 def most_components(n: int, n_classes: int) -> int:
-    """Return the most features that are chosen without being asked for."""
+    """Return the largest number of features that "auto" chooses."""
     return max(50, min(_MOST_COMPONENTS, _MOST_VALUES // max(n, 1), _MOST_VALUES // n_classes**2))
 
 
 def choose_map(
     kernel: str | Kernel, feature_map: Any, n_components: int | str, gamma: float | None, rows: TrainingRows, seed: int
 ) -> Any:
-    """Return the unfitted transformer that the parameters ask for, or None for rows as they are."""
+    """Return the unfitted transformer that the parameters ask for, or None if the rows are not mapped."""
     if not isinstance(feature_map, str):
         return clone(feature_map)
     if feature_map == "auto":
@@ -62,7 +62,7 @@ def choose_map(
 def stream_map(
     kernel: str | Kernel, feature_map: Any, n_components: int, gamma: float | None, rows: TrainingRows, seed: int
 ) -> Any:
-    """Return the unfitted transformer of a stream, of which `rows` are the first: never the exact kernel."""
+    """Return the unfitted transformer of a stream from its first rows; never the exact kernel."""
     if not isinstance(feature_map, str):
         return clone(feature_map)
     if feature_map == "auto":
@@ -82,10 +82,10 @@ def _automatic(kernel: str | Kernel, rows: TrainingRows, *, exact_fits: bool) ->
 
 
 def _check(kernel: str | Kernel, feature_map: str, count: int, n: int) -> None:
-    """Refuse a map that cannot be."""
+    """Raise ValueError if the map does not exist for this kernel, or cannot be as large."""
     if feature_map == "exact" and n > _MOST_EXACT_ROWS:
         raise ValueError(
-            f"feature_map='exact' needs {n}^2 similarities ({8e-9 * n * n:.0f} GB) several times over; it takes "
+            f"feature_map='exact' needs {n}^2 kernel values ({8e-9 * n * n:.0f} GB), in several copies; it takes "
             f"at most {_MOST_EXACT_ROWS} rows. Use feature_map='nystroem'."
         )
     if feature_map == "nystroem":
@@ -100,7 +100,7 @@ def _check(kernel: str | Kernel, feature_map: str, count: int, n: int) -> None:
 
 
 def _make(kernel: str | Kernel, feature_map: str, count: int, gamma: float, seed: int) -> Any:
-    """Make a transformer that has been checked."""
+    """Return the transformer; `_check` has approved it."""
     if feature_map == "exact":
         return ExactKernel(kernel=kernel, gamma=gamma)
     if feature_map == "nystroem":

@@ -1,4 +1,4 @@
-"""What a fit leaves behind for going on from it when its rows are not kept."""
+"""Sums over the rows of a fit and its support rows: what a stream starts from if the rows are not kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .membership import Ranges
 class SupportRows:
     """Support rows of a fit, and their part in the planes.
 
-    rows, raw     (m, n_columns) mapped, and as they came where the map may have to be made anew
+    rows          (m, n_columns): mapped rows
+    raw           the rows before the map, if the map can be renewed; otherwise None
     labels        (m,): class indices
     weights       (m,): without the factors of class_weight="balanced"
     alpha, box    (m, n_classes): dual and its bound in the plane near each other class
@@ -34,14 +35,14 @@ class FitSums:
     n_rows             (n_classes,): rows of each class
     counts, sums       (n_classes,) and (n_classes, n_columns): sum of w_i and of w_i h_i
     grams              (n_classes, n_columns, n_columns): sum of w_i h_i h_i'
-    factors            (n_classes,): what class_weight="balanced" multiplies the weights by; not in the sums
+    factors            (n_classes,): factors of class_weight="balanced", which are not part of the sums
     support            support rows, at most `memory` of each class
     dual_sums          (n_classes, n_classes, n_columns): sum of alpha_i h_i over rows that are not in `support`
     box_sums           (n_classes, n_classes): sum of C w s over these
     n_condensed        (n_classes,): how many of these have a dual above zero
-    nearest, farthest  (n_classes,): extreme squared distances to the mean of the class
-    ranges             of the memberships
-    near, far, labels  left-out plane values of some rows, and their classes, to go on calibrating with
+    nearest, farthest  (n_classes,): smallest and largest squared distance to the mean of the class
+    ranges             ranges of the memberships
+    near, far, labels  left-out values of calibration rows, and their classes
     """
 
     n_rows: Array

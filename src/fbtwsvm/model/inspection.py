@@ -1,4 +1,4 @@
-"""What a model holds, in a few numbers."""
+"""A summary of a model in a few numbers."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from .._arrays import Array
 
 @dataclass(frozen=True)
 class Inspection:
-    """What `FBTWSVM.inspect` returns.
+    """Counts and sizes of a model, as returned by `FBTWSVM.inspect`.
 
     Attributes
     ----------
     stage : {"batch", "warm_up", "stream"}
-        How far the model has come: fitted at once, collecting the first rows of a stream, or learning from it.
+        "batch" after `fit`, "warm_up" while the first rows of a stream are collected, then "stream".
     seen : int
-        Rows learned.
+        Number of rows learned.
     kept : int
-        Rows that are stored: support rows of a fit, waiting rows in the warm-up, kept rows of a stream.
+        Number of support rows of a fit, of rows collected in the warm-up, or of kept rows of a stream.
     forgotten : int
-        Rows of a stream of which only sums are left.
+        Number of rows of a stream that are no longer kept, only their sums.
     drifts : int
-        Drifts that the detector has seen.
+        Number of drifts detected.
     bytes : int
         Size of all arrays.
     kept_rows, kept_labels : ndarray or None
-        Stored rows of a stream as they came and their class indices, where the model needs them.
+        Kept rows of a stream before the map and their class indices, if the map can be renewed.
     warm_up : int
-        Rows that the warm-up waits for; 0 when it is over.
+        Number of rows that the warm-up collects; 0 when it is over.
     """
 
     stage: str

@@ -1,4 +1,4 @@
-"""The fitted feature map as the solver sees it: scaled, with the bias column."""
+"""The fitted feature map with its scale and the bias column."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _TILE = 4096  # rows mapped at a time
 _NORMALISED = (ExactKernel, FourierFeatures, NystroemFeatures, SkewedChi2Sampler)
 
 
-def _goes_in_whole(transformer: Any, rows: TrainingRows) -> bool:
-    """Whether a map is fitted on the rows as they were given, without a copy in sorted order.
+def _fits_in_given_order(transformer: Any, rows: TrainingRows) -> bool:
+    """Whether a map is fitted on the rows in the order given, without a sorted copy.
 
-    The exact kernel is not: its columns are the training rows, in the order that the planes know them by.
+    The exact kernel is not: its columns are the training rows in sorted order.
     """
     return not isinstance(transformer, ExactKernel) and not rows.small and rows.n == rows.X.shape[0]
 
 
 def _readable(transformer: Any, X: Any) -> Any:
-    """Rows as the transformer can read them: scikit-learn's sampler of the skewed chi2 kernel takes no sparse ones."""
+    """Return the rows dense if the transformer, scikit-learn's SkewedChi2Sampler, takes no sparse ones."""
     return X.toarray() if isinstance(transformer, SkewedChi2Sampler) and sp.issparse(X) else X
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two attributes of maps are the same in every number."""
+    """Whether two attributes of maps are exactly equal."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
@@ -51,16 +51,16 @@ def _same(one: Any, other: Any) -> bool:
 
 @dataclass
 class Mapping:
-    """A fitted map with its scale: rows [scale z(x), 1] in one precision.
+    """A fitted map with its scale, which turns x into [scale z(x), 1].
 
-    Kernels with k(x, x) = 1 need no scale; every other map is scaled so that the mean of ||z||^2 over the
-    training rows is 1, which gives C and reg the same meaning for all.
+    Kernels with k(x, x) = 1 need no scale.  Every other map is scaled so that the mean of ||z||^2 over the training
+    rows is 1; C and reg then mean the same for all maps.
     """
 
     transformer: Any
     scale: float
     dtype: np.dtype
-    frozen: bool = False  # given as fitted: never fitted again, nor renewed
+    frozen: bool = False  # given by the user as fitted: never fitted again or renewed
 
     @property
     def exact(self) -> bool:
@@ -79,96 +79,99 @@ class Mapping:
     ) -> tuple[Mapping, Array]:
         """Fit the map; return it with the mapped training rows (or their kernel matrix, without bias).
 
-        `y` are the labels of the given rows, for transformers that want them.  `known` may have all given rows mapped
-        already, by a map that is the same in every number but not yet scaled; otherwise it returns None.
+        `y` are the labels of the given rows, for transformers that use them.  `known` may return all given rows mapped
+        by an equal map that is not yet scaled, if they were computed before; otherwise it returns None.
         """
         if transformer is not None:
-            whole = _goes_in_whole(transformer, rows)
-            given, labels = (rows.X, y) if whole else (rows.X[rows.index], y[rows.index])
+            in_order = _fits_in_given_order(transformer, rows)
+            given, labels = (rows.X, y) if in_order else (rows.X[rows.index], y[rows.index])
             transformer.fit(_readable(transformer, given), labels)
         frozen = isinstance(transformer, FrozenEstimator)
         mapping = cls(transformer.estimator if frozen else transformer, 1.0, rows.X.dtype, frozen)
         transformer = mapping.transformer
-        if mapping.exact:  # in float32 the matrix would not be positive definite, nor its large coefficients exact
+        if mapping.exact:  # float32 would not be precise enough for a positive definite matrix
             mapping.dtype = np.dtype(np.float64)
-        there = None if known is None else known(mapping)
-        mapped = mapping.rows(rows.X, rows.index, threads) if there is None else there[rows.index]
+        known_rows = None if known is None else known(mapping)
+        mapped = mapping.rows(rows.X, rows.index, threads) if known_rows is None else known_rows[rows.index]
         if not (isinstance(transformer, _NORMALISED) and is_normalised(getattr(transformer, "kernel", kernel))):
             plain = mapped[:, :-1]
             squares = np.diag(plain) if mapping.exact else np.einsum("ij,ij->i", plain, plain)
             mean = float(np.average(squares, weights=rows.weights))
-            # For the exact kernel a column is an inner product, so it takes the square of the scale.
+            # A column of the exact kernel is an inner product, so its scale is the square of that of a feature.
             mapping.scale = 1.0 if mean <= 0 else (1.0 / mean if mapping.exact else 1.0 / np.sqrt(mean))
             plain *= mapped.dtype.type(mapping.scale)
         return mapping, (np.ascontiguousarray(mapped[:, :-1]) if mapping.exact else mapped)
 
     @property
     def data_independent(self) -> bool:
-        """Whether the map owes nothing to the rows it was fitted on, given its width."""
+        """Whether the map depends on gamma and the seed only, not on the rows that it was fitted on."""
         return self.frozen or isinstance(self.transformer, FourierFeatures)
 
     @property
     def renewable(self) -> bool:
-        """Whether the map is made of landmarks that can be replaced, and shows how well it fits a row."""
+        """Whether the map has landmarks that can be replaced, and a residual 1 - ||z||^2 that tells when to do so."""
         landmarks = isinstance(self.transformer, NystroemFeatures) and is_normalised(self.transformer.kernel)
         return landmarks and not self.frozen
 
     def expected_residual(self) -> float:
-        """Return the mean of 1 - ||z||^2 over landmarks, each left out of the map in turn: 1 / [K^-1]_ii."""
+        """Return the mean of 1 - ||z||^2 over the landmarks, each left out of the map in turn: 1 / [K^-1]_ii."""
         return float(np.mean(1.0 / np.square(self.transformer.normalisation_.astype(np.float64)).sum(axis=1)))
 
     def renewed(self, landmarks: Any) -> tuple[Mapping, Array]:
-        """Return the map with other landmarks, and the matrix that carries rows of the old one over to it.
+        """Return the map with new landmarks, and the matrix that turns rows of the old map into rows of the new one.
 
-        With z = N'k(L, x), and k(L', x) seen by the old map as Z(L') z(x):  z' = N''Z(L') z.
+        The old map is z = N'k(L, x).  With it, k(L', x) of the new landmarks L' is about Z(L') z, so z' = N''Z(L') z.
         """
         transformer = self.transformer.with_landmarks(landmarks)
-        seen = self.rows(landmarks)[:, :-1].astype(np.float64)
-        change = np.eye(transformer.normalisation_.shape[1] + 1, seen.shape[1] + 1)
-        change[:-1, :-1] = transformer.normalisation_.astype(np.float64).T @ seen
-        change[-1, :-1], change[:-1, -1], change[-1, -1] = 0.0, 0.0, 1.0
+        mapped = self.rows(landmarks)[:, :-1].astype(np.float64)
+        change = np.eye(transformer.normalisation_.shape[1] + 1, mapped.shape[1] + 1)
+        change[:-1, :-1] = transformer.normalisation_.astype(np.float64).T @ mapped
+        change[-1, :-1] = 0.0
+        change[:-1, -1] = 0.0
+        change[-1, -1] = 1.0
         return Mapping(transformer, self.scale, self.dtype), change
 
     def is_landmark(self, X: Any) -> Array:
-        """Mark the rows that the map itself holds."""
-        held = getattr(self.transformer, "landmarks_", None)
-        if held is None:
+        """Mark the rows that are equal to a landmark of the map."""
+        landmarks = getattr(self.transformer, "landmarks_", None)
+        if landmarks is None:
             return np.zeros(X.shape[0], dtype=bool)
-        held, X = (part.toarray() if sp.issparse(part) else part for part in (held, X.astype(held.dtype)))
-        known = {row.tobytes() for row in np.ascontiguousarray(held)}
-        return np.array([row.tobytes() in known for row in np.ascontiguousarray(X)], dtype=bool)
+        pair = (landmarks, X.astype(landmarks.dtype))
+        landmarks, X = (part.toarray() if sp.issparse(part) else part for part in pair)
+        keys = {row.tobytes() for row in np.ascontiguousarray(landmarks)}
+        return np.array([row.tobytes() in keys for row in np.ascontiguousarray(X)], dtype=bool)
 
     def same_as(self, other: Mapping) -> bool:
-        """Whether two maps are the same in every number."""
-        mine, theirs = self.transformer, other.transformer
-        if type(mine) is not type(theirs) or (self.scale, self.dtype) != (other.scale, other.dtype):
+        """Whether two maps are exactly equal."""
+        one, two = self.transformer, other.transformer
+        if type(one) is not type(two) or (self.scale, self.dtype) != (other.scale, other.dtype):
             return False
-        return mine is None or _same(vars(mine), vars(theirs))
+        return one is None or _same(vars(one), vars(two))
 
     def landmark_places(self, rows: TrainingRows) -> Array:
-        """Which of the given rows the map was built from."""
+        """Return the numbers of the given rows that are landmarks."""
         sorted_places = rows.index[self.landmarks(rows)]
         return np.asarray(sorted_places)
 
     def landmarks(self, rows: TrainingRows) -> Array:
-        """Which sorted rows the map was built from."""
-        if self.frozen:  # fitted elsewhere, perhaps on some of these rows
+        """Mark the sorted rows that are landmarks."""
+        if self.frozen:  # fitted by the user, perhaps on some of these rows
             return self.is_landmark(rows.X)[rows.index]
         marked = np.zeros(rows.n, dtype=bool)
         indices = getattr(self.transformer, "landmark_indices_", None)
         if indices is not None:
-            marked[rows.source[indices] if _goes_in_whole(self.transformer, rows) else indices] = True
+            marked[rows.source[indices] if _fits_in_given_order(self.transformer, rows) else indices] = True
         return marked
 
     @property
     def threaded(self) -> bool:
-        """Whether rows may be mapped in several threads: code that is not ours may not expect that."""
+        """Whether rows may be mapped in several threads: a transformer or kernel of the user may not allow it."""
         return isinstance(self.transformer, FeatureMap) and not callable(self.transformer.kernel)
 
     def rows(self, X: Any, index: Array | None = None, threads: Threads | None = None) -> Array:
-        """Map the rows (those of `index`, in its order) tile by tile and append the bias column.
+        """Return the rows (those of `index`, in its order) mapped tile by tile, with the bias column.
 
-        `threads` are for the tiles; None leaves all threads to BLAS.
+        `threads` work on the tiles; None leaves all threads to BLAS.
         """
         n = X.shape[0] if index is None else len(index)
 
@@ -190,7 +193,7 @@ class Mapping:
         X = X.astype(self.dtype, copy=False)
         if self.transformer is None:
             mapped = X
-        elif isinstance(self.transformer, FeatureMap):  # the rows have been checked
+        elif isinstance(self.transformer, FeatureMap):  # `map` skips the checks, which were done before
             mapped = self.transformer.map(X)
         else:
             mapped = self.transformer.transform(_readable(self.transformer, X))

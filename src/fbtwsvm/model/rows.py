@@ -1,4 +1,4 @@
-"""Training rows: as checked, as the solver wants them (sorted by class, duplicates merged), and values per class."""
+"""Training rows: checked rows, rows in the order of the solver (by class, duplicates merged), and class weights."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ import scipy.sparse as sp
 
 from .._arrays import Array, class_starts
 
-SMALL = 2000  # up to so many distinct rows the data counts as small: exact kernel, no random choice
-_MERGE_FACTOR = 5  # look for equal rows when there are at most this many times SMALL
+SMALL = 2000  # data with at most so many distinct rows is small: exact kernel, nothing chosen at random
+_MERGE_FACTOR = 5  # duplicates are merged in at most this many times SMALL rows
 
 
 def _row_keys(X: Any) -> list[bytes]:
-    """Bytes by which equal rows are known."""
+    """Return the bytes of each row, which are the same for equal rows."""
     dense = X.toarray() if sp.issparse(X) else X
     return [row.tobytes() for row in np.ascontiguousarray(dense)]
 
 
 def calibration_rows(starts: Array, landmarks: Array, seed: int, limit: int = 512) -> Array:
-    """Mark the rows that are to be judged by planes without them: at most `limit` of a class.
+    """Mark the calibration rows, whose left-out values the decision rule is learned from: at most `limit` of a class.
 
-    A landmark of the map has a feature of its own, which no new row has: landmarks are left aside wherever half
-    of the class remains.  Without its only row a class has no plane: it is not judged at all.
+    A landmark has a feature of its own, which no new row has, so landmarks are not chosen if half of the class remains
+    without them.  The only row of a class is never chosen: without it the class has no plane.
     """
     random = np.random.default_rng(seed)
-    judged = np.zeros(len(landmarks), dtype=bool)
+    marked = np.zeros(len(landmarks), dtype=bool)
     for first, last in pairwise(starts):
         rows = np.arange(first, last)
         others = rows[~landmarks[first:last]]
         rows = others if 2 * len(others) >= len(rows) else rows
         if last - first == 1:
             continue
-        judged[random.choice(rows, limit, replace=False) if len(rows) > limit else rows] = True
-    return judged
+        marked[random.choice(rows, limit, replace=False) if len(rows) > limit else rows] = True
+    return marked
 
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The given rows, and the order in which the engine sees them.
+    """The given rows, and their order in the solver.
 
-    Sorted row k is X[index[k]] with weights[k]; classes are blocks from `starts`.  `source[i]` is the sorted row
-    that given row i became, -1 where its weight is zero.
+    Sorted row k is X[index[k]] with weights[k]; classes are blocks from `starts`.  Given row i is sorted row source[i],
+    or none (-1) if its weight is zero.
     """
 
     X: Any
@@ -93,15 +93,15 @@ class TrainingRows:
         )
 
     def spread(self, values: Array) -> Array:
-        """Values of sorted rows back on the given rows; zero on rows without weight."""
+        """Return values of sorted rows in the order of the given rows; zero for rows of weight zero."""
         present = self.source >= 0
         out = np.zeros((len(self.source), *values.shape[1:]))
         out[present] = values[self.source[present]]
         return out
 
     def given(self, marked: Array) -> tuple[Array, Array]:
-        """Given rows behind marked sorted rows, in the order given, and their class indices."""
-        if not len(self.source):  # very many rows, none of them merged
+        """Return the numbers of the given rows behind marked sorted rows, and their class indices."""
+        if not len(self.source):  # very many rows: none are merged, and `source` is empty to save memory
             numbers = np.flatnonzero(marked)
             order = np.argsort(self.index[numbers])
             return self.index[numbers][order].astype(np.int64), self.labels_of(numbers)[order]
@@ -110,21 +110,19 @@ class TrainingRows:
 
 
 def arrange(X: Any, labels: Array, weights: Array, n_classes: int, *, merge: bool = True) -> TrainingRows:
-    """Sort rows by class; small data also gets equal rows merged into one with the sum of their weights.
+    """Sort rows by class; in small data, also merge equal rows into one with the sum of their weights.
 
-    Without `merge` the rows of a class stay in the order in which they came, as a stream wants it.
-
-    Merging makes a weight of two and a row given twice the same problem to the last bit, whatever the order
-    of the rows.
+    After merging, a row of weight two and a row given twice are exactly the same problem, in any order of the rows.
+    Without `merge` the rows of a class stay in their order, as a stream needs it.
     """
     present = np.flatnonzero(weights > 0)
     source = np.full(len(weights), -1, dtype=np.int64)
     if merge and len(present) <= _MERGE_FACTOR * SMALL and not _surely_many(X, present):
-        first, twin = _distinct(X[present], labels[present])
+        first, number = _distinct(X[present], labels[present])
         if len(first) <= SMALL:
-            source[present] = twin
+            source[present] = number
             chosen = present[first]
-            merged = np.bincount(twin, weights=weights[present])
+            merged = np.bincount(number, weights=weights[present])
             starts = class_starts(labels[chosen], n_classes)
             return TrainingRows(X, chosen, merged, starts, source, weights, small=True)
     order = present[np.argsort(labels[present], kind="stable")]
@@ -134,16 +132,16 @@ def arrange(X: Any, labels: Array, weights: Array, n_classes: int, *, merge: boo
 
 
 def _surely_many(X: Any, present: Array) -> bool:
-    """Whether the sums of the rows alone show that more than SMALL are distinct: sorting whole rows is slow."""
+    """Whether the sums of the rows already show that more than SMALL are distinct; sorting the rows is slow."""
     return len(present) > SMALL and len(np.unique(np.asarray(X.sum(axis=1)).reshape(-1)[present])) > SMALL
 
 
 def _distinct(X: Any, labels: Array) -> tuple[Array, Array]:
-    """First occurrence of each distinct (label, row), sorted by label, and which of them each row is."""
+    """Return where each distinct (label, row) first occurs, sorted by label, and for each row its number among them."""
     if not sp.issparse(X):
         keyed = np.column_stack([labels.astype(X.dtype), X])
-        _, first, twin = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
-        return first, twin.reshape(-1)
+        _, first, number = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
+        return first, number.reshape(-1)
     rows = X.copy()
     rows.sum_duplicates()
     rows.eliminate_zeros()
@@ -151,32 +149,32 @@ def _distinct(X: Any, labels: Array) -> tuple[Array, Array]:
         (int(label), rows.indices[start:stop].tobytes(), rows.data[start:stop].tobytes())
         for label, start, stop in zip(labels, rows.indptr[:-1], rows.indptr[1:], strict=True)
     ]
-    seen: dict[tuple[int, bytes, bytes], int] = {}
+    places: dict[tuple[int, bytes, bytes], int] = {}
     for i, key in enumerate(keys):
-        seen.setdefault(key, i)
-    ranked = {key: rank for rank, key in enumerate(sorted(seen))}
-    first = np.array([seen[key] for key in ranked], dtype=np.int64)
-    return first, np.array([ranked[key] for key in keys], dtype=np.int64)
+        places.setdefault(key, i)
+    numbers = {key: number for number, key in enumerate(sorted(places))}
+    first = np.array([places[key] for key in numbers], dtype=np.int64)
+    return first, np.array([numbers[key] for key in keys], dtype=np.int64)
 
 
 def present_classes(y: Array, weights: Array | None = None) -> tuple[Array, Array]:
-    """Sorted classes of the rows with weight, and each row's index among them (0 for absent rows)."""
+    """Return the sorted classes of the rows of positive weight, and the class index of each row (0 for other rows)."""
     present = np.ones(len(y), dtype=bool) if weights is None else weights > 0
     if not present.any():
         raise ValueError("Every sample_weight is zero: there is no row to learn from.")
-    classes, found = np.unique(y[present], return_inverse=True)
+    classes, indices = np.unique(y[present], return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
             f"The data holds one class only ({classes[0]}): fit needs two classes or more"
             + (" among the rows with a positive weight." if not present.all() else ".")
         )
     labels = np.zeros(len(y), dtype=np.int64)
-    labels[present] = found
+    labels[present] = indices
     return classes, labels
 
 
 def class_factors(class_weight: dict[Any, float] | str | None, classes: Array, labels: Array, weights: Array) -> Array:
-    """Return what class_weight multiplies the weights of each class by; "balanced" counts rows by their weights."""
+    """Return the factor of class_weight for each class; "balanced" counts rows by their weights."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, dict):
@@ -187,23 +185,26 @@ def class_factors(class_weight: dict[Any, float] | str | None, classes: Array, l
 
 
 def weights_by_name(class_weight: dict[Any, float], classes: Array) -> Array:
-    """Return the factor of each class, 1 for those that are not named; scikit-learn's rule for a misspelt class."""
-    known = classes.tolist()
-    missing = [label for label in known if label not in class_weight]
-    unknown = [label for label in class_weight if label not in known]
+    """Return the factor of each class, 1 for classes that are not named.
+
+    As in scikit-learn, a name that is no class is an error only if a class has no name.
+    """
+    names = classes.tolist()
+    missing = [label for label in names if label not in class_weight]
+    unknown = [label for label in class_weight if label not in names]
     if missing and unknown:
         raise ValueError(
-            f"class_weight names {unknown[0]!r}, which is none of the classes {known[:10]}, and has no weight for "
-            f"{missing[0]!r}: name every class, or only such as there are."
+            f"class_weight names {unknown[0]!r}, which is none of the classes {names[:10]}, and has no weight for "
+            f"{missing[0]!r}: name every class, or only classes that exist."
         )
-    factors = np.array([float(class_weight.get(label, 1.0)) for label in known])
+    factors = np.array([float(class_weight.get(label, 1.0)) for label in names])
     if not ((factors > 0) & np.isfinite(factors)).all():
-        raise ValueError("class_weight must be positive and finite: leave rows of an unwanted class out instead.")
+        raise ValueError("class_weight must be positive and finite: to leave out a class, leave out its rows.")
     return factors
 
 
 def per_class(name: str, value: Any, n_classes: int) -> Array:
-    """Return C or reg as one value per near class."""
+    """Return C or reg as one value for each near class."""
     if isinstance(value, Real):
         return np.full(n_classes, float(value))
     try:
@@ -222,7 +223,7 @@ def per_class(name: str, value: Any, n_classes: int) -> Array:
 
 @dataclass(frozen=True)
 class CheckedRows:
-    """Checked rows of one call."""
+    """Checked rows of one call, with labels, weights and ids (None for a row without an id)."""
 
     X: Any
     y: Array
@@ -234,7 +235,7 @@ class CheckedRows:
 
     @classmethod
     def unnamed(cls, X: Any, y: Array, weights: Array | None = None) -> CheckedRows:
-        """Rows without ids; the weights are one unless given."""
+        """Return rows without ids; weights of None are all one."""
         return cls(X, y, np.ones(len(y)) if weights is None else weights, np.full(len(y), None, dtype=object))
 
     def take(self, index: Any) -> CheckedRows:
@@ -242,23 +243,23 @@ class CheckedRows:
         return CheckedRows(self.X[index], self.y[index], self.weights[index], self.ids[index])
 
     def without(self, rows: CheckedRows) -> Array:
-        """Mark the rows that stay when others are taken out, which are found by id or else by value and label."""
+        """Mark the rows that stay when `rows` are taken out; these are matched by id, or else by value and label."""
         keys = _row_keys(self.X)
-        free = np.ones(len(self), dtype=bool)
+        stays = np.ones(len(self), dtype=bool)
         for i, key in enumerate(_row_keys(rows.X)):
             if rows.ids[i] is not None:
-                found = [j for j in np.flatnonzero(free) if self.ids[j] is not None and self.ids[j] == rows.ids[i]]
+                same = [j for j in np.flatnonzero(stays) if self.ids[j] is not None and self.ids[j] == rows.ids[i]]
             else:
-                found = [j for j in np.flatnonzero(free & (self.y == rows.y[i])) if keys[j] == key]
-            if not found:
+                same = [j for j in np.flatnonzero(stays & (self.y == rows.y[i])) if keys[j] == key]
+            if not same:
                 raise ValueError(f"Nothing was unlearned: row {i} was never learned, or has been unlearned already.")
-            free[found[0]] = False
-        if not free.any():
+            stays[same[0]] = False
+        if not stays.any():
             raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")
-        return free
+        return stays
 
     def join(self, other: CheckedRows) -> CheckedRows:
-        """Append others."""
+        """Append other rows."""
         X = sp.vstack([self.X, other.X], format="csr") if sp.issparse(self.X) else np.concatenate([self.X, other.X])
         parts = ((self.y, other.y), (self.weights, other.weights), (self.ids, other.ids))
         return CheckedRows(X, *(np.concatenate(pair) for pair in parts))

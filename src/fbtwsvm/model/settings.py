@@ -1,4 +1,4 @@
-"""What to learn: the parameters of the classifier, and the numbers behind them for so many classes."""
+"""The parameters of the classifier, and the settings that follow from them for a number of classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .rows import per_class
 
 @dataclass(frozen=True)
 class Settings:
-    """Numbers that say what to solve; C and reg have one value per near class."""
+    """The settings of one problem; C and reg have one value for each near class."""
 
     C: Array
     reg: Array
@@ -29,7 +29,7 @@ class Settings:
 
 @dataclass
 class Parameters:
-    """The parameters of a classifier, as the folders below it read them; :class:`fbtwsvm.FBTWSVM` documents them."""
+    """The parameters of the classifier; :class:`fbtwsvm.FBTWSVM` documents them."""
 
     kernel: str | Kernel
     gamma: float | str
@@ -60,20 +60,20 @@ class Parameters:
 
     @property
     def names_map(self) -> bool:
-        """Whether the feature map is named, rather than given as a transformer."""
+        """Whether the feature map is given by name, not as a transformer."""
         return isinstance(self.feature_map, str)
 
     @property
     def uses_gamma(self) -> bool:
-        """Whether gamma means anything for the kernel and the map."""
+        """Whether the kernel and the map use gamma."""
         return self.names_map and self.kernel in USES_GAMMA
 
     def seed(self) -> int:
-        """Return the seed of everything that is chosen at random in a call."""
+        """Return the seed of all random choices of a call."""
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def settings(self, n_classes: int) -> Settings:
-        """Return the numbers for so many classes; a pair of values waits for its second class."""
+        """Return the settings for so many classes; of a pair of values, a single class uses the first."""
         if n_classes < 2:
             C, reg = (np.full(n_classes, np.ravel(value)[0], dtype=float) for value in (self.C, self.reg))
         else:

@@ -1,1 +1,1 @@
-"""Learning without end: row by row, forgetting, unlearning, merging."""
+"""Learn from a stream: row by row or in chunks, with forgetting, unlearning and merging."""

@@ -1,8 +1,9 @@
-"""The compiled loops of a stream: learning row by row, and trust in the machines of a committee.
+"""The compiled loops of a stream: learning row by row, and trust in the members of a committee.
 
-Near its own class b a row of weight w moves the planes by least squares, u_bk <- u_bk - w (h.u_bk) G_b^-1 h with the
-new G_b; against every other class a whose plane it violates it takes one coordinate step, alpha = min(box, (1 + h.u_ab)
-/ h'G_a^-1 h) and u_ab <- u_ab - alpha G_a^-1 h.  Duals of rows that came before stay until the next re-solve.
+A row of class b with weight w updates two kinds of planes.  Planes near b take a step of recursive least squares,
+u_bk <- u_bk - w (h.u_bk) G_b^-1 h with the new G_b.  Planes near another class a that the row violates take one dual
+coordinate step, alpha = min(box, (1 + h.u_ab) / h'G_a^-1 h) and u_ab <- u_ab - alpha G_a^-1 h.  Duals of earlier rows
+do not change until the next re-solve.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from ..model.membership import membership
 
 
 class RowSums(NamedTuple):
-    """What follows each row, in place: weights and sums of the classes, roots of G^-1, planes.
+    """Arrays that every row updates in place, for K classes and D columns.
 
-    counts (K,), sums (K, D), roots (K, D, D), ranks (K,): rows since a root was made, planes (K, K, D),
-    alive (K,): classes that have any weight
+    counts (K,), sums (K, D)  sum of w_i and of w_i h_i
+    roots (K, D, D)           square roots of G^-1
+    ranks (K,)                rows added to a root since it was computed
+    planes (K, K, D)          planes
+    alive (K,)                classes of positive weight
     """
 
     counts: Array
@@ -31,15 +35,15 @@ class RowSums(NamedTuple):
 
 
 class RowRule(NamedTuple):
-    """What stays the same while rows are learned.
+    """Numbers that stay the same while rows are learned.
 
-    C, factors (K,)         price of a violation; what class_weight="balanced" multiplies the weights by in the problem
+    C, factors (K,)         C for each near class, and the factors of class_weight="balanced"
     farthest, low, high     ranges of the memberships, see `model.membership.Ranges`; noisy and usual are mu and 1 - mu
-    lower, upper (K, K)     a row is accepted when the gradient in any plane that pushes it lies between these two, or
-                            outside of them where `invert`
-    accept_alone            whether a row is accepted when there is no other class
-    sum_all                 whether rows that are not accepted are summed too
-    every_value             whether the values of all planes are wanted, or of the row's own class only
+    lower, upper (K, K)     a row is accepted if its gradient in any plane that pushes it lies between these two, or
+                            outside of them if `invert`
+    accept_alone            whether a row is accepted if there is no other class
+    sum_all                 whether rows that are not accepted are part of the sums
+    every_value             whether to compute the values of all planes, or only of those with the row's own class
     """
 
     C: Array
@@ -58,11 +62,11 @@ class RowRule(NamedTuple):
 
 
 class RowResult(NamedTuple):
-    """What is found out about each row, to be filled.
+    """Arrays for the results of each row, filled by `learn_rows`.
 
-    values (n, K, K): plane values before the row was learned
-    box, alpha (n, K): bound and dual of the row in the plane near each other class
-    accepted (n,): whether the row passes the accept rule
+    values (n, K, K)   plane values before the row was learned
+    box, alpha (n, K)  bound and dual of the row in the plane near each other class
+    accepted (n,)      whether the row passes the accept rule
     """
 
     values: Array
@@ -73,7 +77,7 @@ class RowResult(NamedTuple):
 
 @compiled
 def _dot(left, right):
-    """Inner product of two vectors."""
+    """Return the inner product of two vectors."""
     total = left.dtype.type(0.0)
     for k in range(left.shape[0]):
         total += left[k] * right[k]
@@ -96,7 +100,7 @@ def _whiten(root, row, zeta, solved):
 
 @compiled
 def _distance(row, total, count):
-    """Squared distance of a row to the mean total / count."""
+    """Return the squared distance of a row to the mean total / count."""
     square = 0.0
     for k in range(row.shape[0]):
         apart = row[k] - total[k] / count
@@ -114,7 +118,7 @@ def _move(plane, factor, solved):
 
 @compiled
 def _test_row(row, own, weight, sums, rule, values, box):
-    """Find the plane values and boxes of a row; return whether it is accepted."""
+    """Compute the plane values and boxes of a row; return whether it is accepted."""
     n_classes = sums.planes.shape[0]
     for a in range(n_classes):
         for b in range(n_classes):
@@ -149,7 +153,7 @@ def _dual_steps(row, own, sums, values, box, alpha, zeta, solved):
 
 @compiled
 def _near_update(row, own, weight, sums, values, zeta, solved):
-    """Add a row to the root of its class, and move the planes near it by least squares."""
+    """Add a row to the root of its class, and update the planes near that class by least squares."""
     root = sums.roots[own]
     square = _whiten(root, row, zeta, solved)
     grown = 1.0 + weight * square
@@ -165,7 +169,7 @@ def _near_update(row, own, weight, sums, values, zeta, solved):
 
 @compiled
 def learn_rows(rows, labels, weights, sums, rule, result):
-    """Learn rows one after another: `sums` (RowSums) follow each, `result` (RowResult) is filled."""
+    """Learn rows one after another; updates `sums` (RowSums) after each row and fills `result` (RowResult)."""
     zeta, solved = np.empty(rows.shape[1], dtype=rows.dtype), np.empty(rows.shape[1], dtype=rows.dtype)
     for i in range(rows.shape[0]):
         row, own = rows[i], labels[i]
@@ -185,10 +189,10 @@ def learn_rows(rows, labels, weights, sums, rule, result):
 
 @compiled
 def trust_rows(chances, labels, trust, slopes, rate):
-    """Let the trust in each member follow its success, row by row; `trust` and `slopes` in place.
+    """Update the trust in each member after each row; changes `trust` and `slopes` in place.
 
-    `chances` (n, n_members, K) are log-chances before the row was learned, and sum_e trust_e chances_e those of the
-    committee.  A step goes along the gradient of the log-likelihood, over its running root mean square.
+    `chances` (n, n_members, K) are log-probabilities before the row was learned; sum_e trust_e chances_e are those of
+    the committee.  A step goes along the gradient of the log-likelihood, divided by its running root mean square.
     """
     n, n_members, n_classes = chances.shape
     together = np.empty(n_classes)

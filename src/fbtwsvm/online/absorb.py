@@ -1,4 +1,4 @@
-"""How a machine takes new rows in: a few of them row by row, many as a block."""
+"""How a member learns new rows: a few of them row by row, many as a block."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .resolve import resolve
 
 @dataclass(frozen=True)
 class Tested:
-    """What the planes said of rows before they learned them.
+    """Plane values of rows before they were learned.
 
-    near, far  (n, n_classes): h.u of the planes near the row's own class and near each other one
-    values     (n, n_classes, n_classes): of all planes, where asked for
+    near, far  (n, n_classes): h.u in the planes near the row's own class, and in those near each class that push it
+    values     (n, n_classes, n_classes): h.u in all planes, or None
     """
 
     near: Array
@@ -29,7 +29,7 @@ class Tested:
 
     @classmethod
     def join(cls, parts: list[Tested]) -> Tested:
-        """Put parts together that came one after the other."""
+        """Concatenate the values of consecutive parts of a chunk."""
         if len(parts) == 1:
             return parts[0]
         values = [part.values for part in parts if part.values is not None]
@@ -38,7 +38,7 @@ class Tested:
 
 
 def learn(member: Member, chunk: Chunk, *, every_value: bool = False) -> Tested:
-    """Learn a chunk: small ones row by row, with a re-solve in between when it is due, large ones as a block."""
+    """Learn a chunk: a small one row by row, with re-solves in between when they are due, a large one as a block."""
     if len(chunk) >= member.max_lag:
         tested = learn_block(member, chunk, every_value=every_value)
         resolve(member)
@@ -55,12 +55,12 @@ def learn(member: Member, chunk: Chunk, *, every_value: bool = False) -> Tested:
 
 
 def needs_no_resolve(member: Member, labels: Array) -> bool:
-    """Whether rows of these classes can be learned one by one without a re-solve."""
+    """Whether rows of these classes can be learned row by row without a re-solve."""
     return has_room(member, len(labels)) and member.room(labels) > len(labels)
 
 
 def learn_rows(member: Member, chunk: Chunk, *, every_value: bool) -> Tested:
-    """Learn row by row: planes follow at once, Gram matrices and kept rows at the next re-solve."""
+    """Learn row by row; planes are updated at once, Gram matrices and kept rows at the next re-solve."""
     n, n_classes = len(chunk), member.n_classes
     weights = weigh(member, chunk)
     moments, roots = member.moments, member.roots
@@ -82,7 +82,7 @@ def learn_rows(member: Member, chunk: Chunk, *, every_value: bool) -> Tested:
 
 
 def learn_block(member: Member, chunk: Chunk, *, every_value: bool = False) -> Tested:
-    """Take a block of rows in, for the next re-solve: all into the sums, those that are accepted into the support."""
+    """Learn a block of rows for the next re-solve: update sums and roots, keep the rows (not accepted: in reserve)."""
     tested = _test(member, chunk, every_value)
     weights = weigh(member, chunk)
     accepted = _accepts(member, chunk, tested.far)
@@ -100,7 +100,7 @@ def learn_block(member: Member, chunk: Chunk, *, every_value: bool = False) -> T
 
 
 def _row_rule(member: Member, every_value: bool) -> RowRule:
-    """Return what stays the same while rows are learned one by one."""
+    """Return the numbers that stay the same while rows are learned row by row."""
     settings, policy = member.settings, member.policy
     if member.accepting is None:
         member.accepting = _accepted_gradients(member)
@@ -116,7 +116,7 @@ def _row_rule(member: Member, every_value: bool) -> RowRule:
         lower=lower,
         upper=upper,
         invert=invert,
-        # Without this nothing would ever be summed where only accepted rows are.
+        # If only accepted rows are summed, the first class must be accepted, or nothing would ever be summed.
         accept_alone=policy.accept == "all" or policy.statistics == "kept",
         sum_all=policy.statistics == "all",
         every_value=every_value,
@@ -124,9 +124,9 @@ def _row_rule(member: Member, every_value: bool) -> RowRule:
 
 
 def _accepted_gradients(member: Member) -> tuple[Array, Array, bool]:
-    """Bounds (K, K) between which the gradient -h.u - 1 of an accepted row lies; or outside of which, if inverted.
+    """Return bounds (K, K) of the gradient -h.u - 1 of an accepted row, and whether it must lie outside of them.
 
-    A pair with a new class, whose plane has not been solved yet, accepts every row.
+    A plane that has not been solved yet accepts every row.
     """
     shape, accept = member.solved.shape, member.policy.accept
     if accept in ("kkt", "all"):
@@ -141,11 +141,11 @@ def _accepted_gradients(member: Member) -> tuple[Array, Array, bool]:
 
 
 def _accepts(member: Member, chunk: Chunk, far: Array) -> Array:
-    """Which rows of a block the accept rule lets in: by the gradient in the planes that push them."""
+    """Mark the rows of a block that pass the accept rule, by their gradient in the planes that push them."""
     others = np.ones(far.shape, dtype=bool)
     others[np.arange(len(far)), chunk.labels] = False
     others &= member.alive | np.isin(np.arange(member.n_classes), chunk.present)
-    alone = not others.any() and member.policy.statistics == "kept"  # else nothing would ever be summed
+    alone = not others.any() and member.policy.statistics == "kept"  # see `_row_rule`
     if member.policy.accept == "all" or alone:
         return np.ones(len(chunk), dtype=bool)
     lower, upper, invert = _accepted_gradients(member)
@@ -155,7 +155,7 @@ def _accepts(member: Member, chunk: Chunk, far: Array) -> Array:
 
 
 def _test(member: Member, chunk: Chunk, every_value: bool) -> Tested:
-    """Plane values of rows that have not been learned yet."""
+    """Return the plane values of rows that have not been learned yet."""
     near, far = np.empty((len(chunk), member.n_classes)), np.empty((len(chunk), member.n_classes))
     for k in chunk.present:
         rows = chunk.labels == k
@@ -168,7 +168,7 @@ def _test(member: Member, chunk: Chunk, every_value: bool) -> Tested:
 
 
 def _update_root(member: Member, k: int, rows: Array, weights: Array) -> None:
-    """Let the root of class k follow new rows, or mark it to be made anew where that is cheaper."""
+    """Update the root of class k with new rows, or mark it to be computed again if that is cheaper."""
     if 8 * len(rows) < rows.shape[1]:
         member.changed_sums[k] = True
         member.roots.update(k, rows, weights * member.class_factors[k])

@@ -1,4 +1,4 @@
-"""Going on after a fit: a stream that starts from it, and rows that are taken out of it again."""
+"""Continue after a fit: start a stream from it, or take rows out of it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .unlearn import Unlearned
 
 
 def stream_from(fit: BatchModel, parameters: Parameters) -> StreamModel:
-    """Return the stream that goes on from a fit, with the same map.
+    """Return a stream model that continues from a fit, with the same map.
 
-    The exact kernel would grow with every row: its stream has landmarks, chosen from the training rows, and the same
+    The exact kernel would grow with every row; its stream has landmarks chosen from the training rows, and the same
     gamma.
     """
-    policies_of(parameters)  # refuses parameters that no stream can have
+    policies_of(parameters)  # raises an error for parameters that a stream cannot have
     if fit.rows is not None:
         mapping = None if fit.mapping.exact else fit.mapping
         return start_stream(fit.rows, parameters, mapping, fit.gamma)
     if fit.sums is not None:
         return start_from_sums(fit, parameters)
     raise ValueError(
-        "This model was saved by version 0.5.0, without what is needed to go on from a fit of so many rows. Fit it "
+        "This model was saved by version 0.5.0, without what is needed to continue from a fit of so many rows. Fit it "
         "again, or give all rows to partial_fit, in chunks."
     )
 
@@ -35,10 +35,10 @@ def stream_from(fit: BatchModel, parameters: Parameters) -> StreamModel:
 def unlearn_from(
     fit: BatchModel, rows: CheckedRows, parameters: Parameters
 ) -> tuple[BatchModel | StreamModel, Unlearned]:
-    """Take rows out of a fit.
+    """Take rows out of a fit; return the new model and a report.
 
-    Where it has kept its rows, the others are fitted once more with the same gamma and map, and it stays a fit.  Where
-    it has kept sums, or only one class would be left, it goes on as a stream without them.
+    A fit that keeps its rows is fitted again without them, with the same gamma and map.  A fit that keeps sums, or that
+    would be left with one class, continues as a stream without them.
     """
     if fit.rows is None or len(np.unique(fit.rows.y[fit.rows.without(rows)])) < 2:
         return stream_from(fit, parameters).unlearn(rows, parameters)

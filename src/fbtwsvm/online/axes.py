@@ -1,4 +1,4 @@
-"""Classes that come and go: every object of a stream says once which axes of its arrays run over the classes."""
+"""Add and remove classes: every object of a stream lists which axes of its arrays run over the classes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .._arrays import Array
 
 
 class HasClassAxes(Protocol):
-    """An object with arrays that have an entry for every class, or for every pair of classes."""
+    """An object whose arrays have an entry for every class, or for every pair of classes."""
 
     CLASS_AXES: ClassVar[dict[str, tuple[int, ...]]]  # attribute -> axes that run over the classes
-    NEW_CLASS: ClassVar[dict[str, Any]]  # attribute -> entry of a new class, where that is not zero
+    NEW_CLASS: ClassVar[dict[str, Any]]  # attribute -> entry of a new class, if it is not zero
 
 
 def insert_class(thing: HasClassAxes, k: int) -> None:
-    """Make room for a new class at index k."""
+    """Insert a new class at index k."""
     _change(thing, lambda array, axis, new: np.insert(array, k, new, axis=axis))
 
 

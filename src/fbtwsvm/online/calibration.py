@@ -1,4 +1,4 @@
-"""The newest rows of each class that were tested before they were learned: what a stream learns its offsets from."""
+"""Calibration rows of a stream: the newest rows of each class, tested before they were learned."""
 
 from __future__ import annotations
 
@@ -7,45 +7,50 @@ import numpy as np
 from .._arrays import Array
 from ..model.decision import Decision
 
-_PER_CLASS = 512
-_MOST_VALUES = 4_000_000  # numbers kept in all: many classes keep fewer rows of each
+_PER_CLASS = 512  # most rows of each class
+_MOST_VALUES = 4_000_000  # most plane values of all classes; with many classes, fewer rows of each are kept
 
 
 class CalibrationRows:
-    """Plane values that rows got from planes which did not know them, newest first to go over the oldest."""
+    """Ring buffers, one for each class, of plane values of rows that were tested before they were learned.
 
-    __test__ = False  # not a test, whatever pytest makes of the name
+    near, far  (n_classes, size, n_classes): left-out values, as in `absorb.Tested`
+    times      (n_classes, size): position of the row in the stream; -1 is an empty place
+    next       (n_classes,): place of the next row
+    """
 
     def __init__(self, n_classes: int) -> None:
         self.near = np.zeros((n_classes, _size(n_classes), n_classes))
         self.far = np.zeros_like(self.near)
         self.times = np.full(self.near.shape[:2], -1, dtype=np.int64)
         self.next = np.zeros(n_classes, dtype=np.int64)
-        self.new_rows = 0  # rows since the offsets were last learned
+        self.new_rows = 0  # rows added since the offsets were last learned
 
     def add(self, labels: Array, times: Array, near: Array, far: Array) -> None:
-        """Remember rows, over the oldest of their class; those of a class without planes say nothing."""
+        """Add rows in place of the oldest of their class; rows of a class without planes are ignored."""
         size = self.near.shape[1]
-        known = np.flatnonzero(near.any(axis=1) & far.any(axis=1))
-        for k in np.unique(labels[known]):
-            rows = known[labels[known] == k][-size:]
+        tested = np.flatnonzero(near.any(axis=1) & far.any(axis=1))
+        for k in np.unique(labels[tested]):
+            rows = tested[labels[tested] == k][-size:]
             places = (self.next[k] + np.arange(len(rows))) % size
-            self.near[k, places], self.far[k, places], self.times[k, places] = near[rows], far[rows], times[rows]
+            self.near[k, places] = near[rows]
+            self.far[k, places] = far[rows]
+            self.times[k, places] = times[rows]
             self.next[k] = (self.next[k] + len(rows)) % size
             self.new_rows += len(rows)
 
     def remove(self, times: Array) -> None:
-        """Forget the rows that came at these times."""
-        found = np.isin(self.times, times)
-        self.times[found] = -1
-        self.near[found], self.far[found] = 0.0, 0.0
+        """Remove the rows that came at these times."""
+        removed = np.isin(self.times, times)
+        self.times[removed] = -1
+        self.near[removed], self.far[removed] = 0.0, 0.0
 
     def due(self) -> bool:
-        """Whether enough rows have come to learn the offsets anew."""
+        """Whether enough rows have been added to learn the offsets again."""
         return 4 * self.new_rows >= min(self.times.size, max(16, int((self.times >= 0).sum())))
 
     def decide(self, totals: Array, rule: str, multiclass: str) -> Decision:
-        """Learn offsets and slopes; `totals` is the weight of each class."""
+        """Return the decision rule that is learned from the rows; `totals` is the weight of each class."""
         filled = self.times >= 0
         starts = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
         self.new_rows = 0
@@ -53,19 +58,19 @@ class CalibrationRows:
         return Decision.fit(self.near[filled], self.far[filled], starts, weights, totals, rule, multiclass)
 
     def rearranged(self, source: Array) -> CalibrationRows:
-        """Return a store for other classes: class k there is class source[k] here, or new where that is -1."""
+        """Return the rows for other classes: new class k is old class source[k], or has no rows if that is -1."""
         clone = CalibrationRows(len(source))
         size = min(self.near.shape[1], clone.near.shape[1])
         old = np.flatnonzero(source >= 0)
         for k in old:
             newest = (self.next[source[k]] - size + np.arange(size)) % self.near.shape[1]
-            for mine, theirs in ((clone.near, self.near), (clone.far, self.far)):
-                mine[k, :size, old] = theirs[source[k], newest][:, source[old]].T
+            for values, old_values in ((clone.near, self.near), (clone.far, self.far)):
+                values[k, :size, old] = old_values[source[k], newest][:, source[old]].T
             clone.times[k, :size] = self.times[source[k], newest]
             clone.next[k] = size % clone.near.shape[1]
         return clone
 
 
 def _size(n_classes: int) -> int:
-    """Rows remembered of each class."""
+    """Return how many rows of each class are kept."""
     return int(max(16, min(_PER_CLASS, _MOST_VALUES // max(1, 2 * n_classes**2))))

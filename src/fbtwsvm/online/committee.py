@@ -1,4 +1,4 @@
-"""Several machines of different half-lives that decide together: log-chances of the classes, added up by trust."""
+"""The decision of several members with different half-lives: log-probabilities, added up with trust as weights."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .._arrays import Array
 from ..model import _pair_loops
 from ..model.decision import Decision, PairRule
 
-RATE = 0.01  # how fast trust moves
+RATE = 0.01  # step length of trust
 
 
 @dataclass(frozen=True)
 class CommitteeRule:
-    """The decision rule of a committee; its methods are those of `PairRule`."""
+    """The decision rule of a committee, with the methods of `PairRule`."""
 
     decision: Decision
     trust: Array
     planes: Sequence[Array]
 
     def scores(self, rows: Array) -> Array:
-        """Log-chances of the classes (n, K)."""
+        """Return log-probabilities of the classes (n, K), up to a constant for each row."""
         total = np.zeros((len(rows), len(self.planes[0])))
         for trust, planes in zip(self.trust, self.planes, strict=True):
             if trust > 0:
@@ -33,21 +33,21 @@ class CommitteeRule:
         return total
 
     def winners(self, rows: Array) -> Array:
-        """Index of the class with the best chance."""
+        """Return the index of the most probable class of each row."""
         return np.asarray(self.scores(rows).argmax(axis=1))
 
     def margins(self, rows: Array) -> Array:
-        """Log-odds of the second of two classes."""
+        """Return the log-odds of the second of two classes."""
         scores = self.scores(rows)
         return np.asarray(scores[:, 1] - scores[:, 0])
 
     def probabilities(self, rows: Array) -> Array:
-        """Chances of the classes."""
+        """Return class probabilities (n, K)."""
         return np.asarray(softmax(self.scores(rows), axis=1))
 
 
 def log_chances(values: Array) -> Array:
-    """Log-chances of the classes from plane values (n, K, K), compared as they are; the values are used up."""
+    """Return log-probabilities of the classes from plane values (n, K, K), without offsets; overwrites the values."""
     plain = _plain(values.shape[1])
     _pair_loops.pair_margins(values, plain.offsets, plain.slopes)
     chances: Array = _pair_loops.log_chances(values)
@@ -56,5 +56,5 @@ def log_chances(values: Array) -> Array:
 
 @cache
 def _plain(n_classes: int) -> Decision:
-    """Return the rule that compares plain values."""
+    """Return the rule without offsets."""
     return Decision.plain(n_classes, "vote", "value")

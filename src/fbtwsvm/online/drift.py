@@ -1,4 +1,4 @@
-"""A drift detector that is a handful of numbers, so that it fits into a model file."""
+"""A drift detector with a few numbers as its state, so that a model file can hold it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from .._arrays import Array, compiled
 
 
 class HoeffdingDrift:
-    """Sees a current_weight of the error rate by Hoeffding's bound (HDDM-A, Frias-Blanco et al. 2015).
+    """Detect a rise of the error rate by Hoeffding's bound (HDDM-A, Frias-Blanco et al. 2015).
 
-    Of all prefixes of the errors so far, the one with the least upper bound on its mean is remembered.  There is drift
-    when the mean of all exceeds that of the prefix by more than chance allows; then it starts anew.
+    The detector remembers when the upper bound on the error rate was least.  There is a drift if the error rate of all
+    rows exceeds that of the rows up to then by more than chance allows.  The detector then starts again.
 
     Parameters
     ----------
     confidence : float, default=1e-4
-        Chance of a false alarm at a given row, before multiple testing.
+        Probability of a false alarm at a given row, without correction for multiple tests.
 
     Attributes
     ----------
@@ -41,17 +41,17 @@ class HoeffdingDrift:
             raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
         self.confidence = confidence
         self.drift_detected = False
-        self.counts = np.zeros(4, dtype=np.int64)  # rows and errors, of all and of the remembered prefix
+        self.counts = np.zeros(4, dtype=np.int64)  # rows and errors of all rows, then of the remembered first rows
 
     def __repr__(self) -> str:
         return f"HoeffdingDrift(confidence={self.confidence:g})"
 
     def update(self, error: float) -> None:
-        """Take note of one row: 1 if it was classified wrongly, 0 if not."""
+        """Add one row: 1 if it was classified wrongly, 0 if not."""
         self.drift_detected = bool(len(self.update_rows([error])))
 
     def update_rows(self, errors: Any) -> Array:
-        """Take note of many rows; returns the positions of those that showed a drift."""
+        """Add many rows; return the positions of those that showed a drift."""
         wrong = np.asarray(errors, dtype=np.int64)
         alarms: Array = np.flatnonzero(_alarms(wrong, self.counts, math.log(1.0 / self.confidence), math.log(2.0)))
         return alarms
@@ -59,7 +59,7 @@ class HoeffdingDrift:
 
 @compiled
 def _alarms(errors, counts, log_chance, log_two):
-    """Mark the rows that show a drift; `counts` in place."""
+    """Mark the rows that show a drift; changes `counts` in place."""
     found = np.zeros(len(errors), dtype=np.bool_)
     for i in range(len(errors)):
         counts[0] += 1

@@ -1,7 +1,7 @@
-"""How rows lose weight: decay, drift, classes that are balanced.
+"""Change the weight of rows: decay, drift, balanced classes.
 
-Fading is done by making new rows heavier: the weight of a row that comes at time t is decay^-t, the ridge grows alike,
-and since problem (P) does not change when all its terms are multiplied, nothing that is old has to be touched.
+Old rows lose weight because new rows get more: a row at time t has the weight decay^-t, and the ridge grows by the same
+factor.  A common factor of all terms does not change problem (P), so the weights of old rows stay as they are.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from .._arrays import Array
 from .kept import Chunk
 from .member import Member
 
-_LARGEST_WEIGHT = 1e6  # how far the weight of new rows may grow before all weights are rescaled
-_LEAST_SHARE = 1e-12  # of its weight, that a row keeps until the end of its own chunk
-_EXPIRED_SHARE = 1e-4  # a kept row of which no more than this is left goes
-_LEAST_ROWS = 10.0  # rows that fading leaves of a class that no longer comes
-_BALANCE_DRIFT = 0.01  # how far the weight of a class may be off before it is set anew
+_LARGEST_WEIGHT = 1e6  # when the weight of new rows exceeds this, all weights are rescaled
+_LEAST_SHARE = 1e-12  # smallest factor by which a row fades within its own chunk
+_EXPIRED_SHARE = 1e-4  # a kept row expires when less than this share of its weight is left
+_LEAST_ROWS = 10.0  # a class does not fade below the weight of so many rows
+_BALANCE_DRIFT = 0.01  # relative error of a class factor at which it is set again
 
 
 def weigh(member: Member, chunk: Chunk) -> Array:
-    """Return the weights of new rows: each a little heavier than the one before when old rows fade."""
+    """Return the weights of new rows; with decay, each row weighs a little more than the one before."""
     n, decay = len(chunk), member.policy.decay
     member.mean_weight = (member.mean_weight * member.clock + float(chunk.weights.sum())) / (member.clock + n)
     if decay == 1.0:
         return chunk.weights * member.current_weight
-    if not has_room(member, n):  # then let the last of these rows weigh 1
+    if not has_room(member, n):  # rescale so that the last of these rows has weight 1
         rescale(member, max(decay**n, 1e-30))
     else:
         member.current_weight *= decay**-n
@@ -37,12 +37,12 @@ def weigh(member: Member, chunk: Chunk) -> Array:
 
 
 def has_room(member: Member, n_rows: int) -> bool:
-    """Whether weights stay small enough while so many rows come."""
+    """Whether so many rows can be learned before weights must be rescaled."""
     return math.log(member.current_weight) - n_rows * math.log(member.policy.decay) <= math.log(_LARGEST_WEIGHT)
 
 
 def rescale(member: Member, to: float = 1.0) -> None:
-    """Divide all weights, so that a row that came now would weigh `to`, and the unit of weight is again 1."""
+    """Rescale all weights: what is the current weight now becomes `to`, and the current weight is 1 again."""
     member.flush()
     factor = to / member.current_weight
     member.moments.scale(factor)
@@ -53,7 +53,7 @@ def rescale(member: Member, to: float = 1.0) -> None:
 
 
 def fade(member: Member, factor: float) -> None:
-    """Fade everything that is known, at once, to this share of its weight."""
+    """Multiply the weight of all rows so far by this factor, at once."""
     member.flush()
     member.current_weight /= factor
     member.faded = True
@@ -64,7 +64,7 @@ def fade(member: Member, factor: float) -> None:
 
 
 def expire(member: Member) -> None:
-    """On a fading stream: drop kept rows of which nothing is left, hold classes that have not come for long."""
+    """On a fading stream, forget kept rows that have expired, and stop the fading of classes that no longer come."""
     if not member.faded:
         return
     expired = member.kept.weights < _EXPIRED_SHARE * member.mean_weight * member.current_weight
@@ -82,25 +82,25 @@ def expire(member: Member) -> None:
 
 
 def balance(member: Member) -> None:
-    """Give every class the same total weight, by its count so far (class_weight="balanced")."""
+    """Give every class the same total weight, by its weight so far (class_weight="balanced")."""
     counts = member.moments.counts
     alive = counts > 0
-    wanted = np.ones(member.n_classes)
-    wanted[alive] = counts[alive].sum() / (alive.sum() * counts[alive])
-    for k in np.flatnonzero(np.abs(wanted / member.class_factors - 1.0) > _BALANCE_DRIFT):
-        ratio = wanted[k] / member.class_factors[k]
+    factors = np.ones(member.n_classes)
+    factors[alive] = counts[alive].sum() / (alive.sum() * counts[alive])
+    for k in np.flatnonzero(np.abs(factors / member.class_factors - 1.0) > _BALANCE_DRIFT):
+        ratio = factors[k] / member.class_factors[k]
         member.forgotten.dual_sums[:, k] *= ratio
         member.forgotten.box_sums[:, k] *= ratio
-        own = np.where(member.kept.labels == k, ratio, 1.0)[:, None]
-        member.reweigh(np.ones(len(member.kept)), own)
-        member.class_factors[k] = wanted[k]
+        ratios = np.where(member.kept.labels == k, ratio, 1.0)[:, None]
+        member.reweigh(np.ones(len(member.kept)), ratios)
+        member.class_factors[k] = factors[k]
         member.mark_changed(int(k), sums=True, rows=True)
 
 
 def _scale_class(member: Member, k: int, factor: float) -> None:
-    """Multiply the weight of everything that is known of class k."""
+    """Multiply the weight of all rows of class k so far."""
     member.moments.scale(factor, k)
     member.forgotten.scale(factor, k)
-    own = np.where(member.kept.labels == k, factor, 1.0)
-    member.reweigh(own, own[:, None])
+    factors = np.where(member.kept.labels == k, factor, 1.0)
+    member.reweigh(factors, factors[:, None])
     member.mark_changed(k, sums=True, rows=True)

@@ -1,4 +1,4 @@
-"""What leaves the kept rows, and what stays of it: forgetting and condensing."""
+"""Forgotten rows: which rows are no longer kept, and the sums that remain of them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .kept import Kept
 
 
 class Trace(NamedTuple):
-    """What is remembered of a row that had an id: enough to take it out again.
+    """What is stored of a forgotten row with an id: enough to unlearn it.
 
-    `log_scale` is that of its class (see `Forgotten.log_scales`) when it left; weight and alpha have that unit, and
-    alpha is that of a class with factor 1.  `total`, the sum of its mapped values, tells whether a row that
-    comes back is the same.
+    `log_scale` is the value of `Forgotten.log_scales` for its class when the row was forgotten; weight and alpha are in
+    the unit of that time, alpha also without the factor of class_weight="balanced".  alpha is None if the row was not
+    condensed.  `total`, the sum of its mapped values, is compared with that of the row to unlearn.
     """
 
     label: int
@@ -33,16 +33,16 @@ class Trace(NamedTuple):
 
 @dataclass
 class Forgotten:
-    """Sums over rows that are no longer stored; index [a, b] is the plane near a that pushes b.
+    """Sums over rows that are no longer kept; index [a, b] is the plane near a that pushes b.
 
     dual_sums          (n_classes, n_classes, n_columns): sum of alpha_i h_i
     box_sums           (n_classes, n_classes): sum of C w s
-    nearest, farthest  (n_classes,): extremes of their squared distance to the mean of their class
-    counts             (n_classes,): how many there were
+    nearest, farthest  (n_classes,): smallest and largest squared distance to the mean of their class
+    counts             (n_classes,): number of forgotten rows
     n_condensed        (n_classes,): how many of them are part of the dual sums
-    log_scales         (n_classes,): logarithm of what weights of the class have been multiplied with so far
-    traces             id -> trace, for rows that came with an id; shared by copies, so never changed in place
-    new_traces         traces that are added to these when the copy replaces its original
+    log_scales         (n_classes,): logarithm of the factor by which weights of the class have been rescaled so far
+    traces             id -> trace, for rows with an id; shared by copies, so changed in place by `commit` only
+    new_traces         traces that `commit` will add
     """
 
     CLASS_AXES: ClassVar[dict[str, tuple[int, ...]]] = {
@@ -63,32 +63,32 @@ class Forgotten:
 
     @classmethod
     def nothing(cls, n_classes: int, n_columns: int) -> Forgotten:
-        """Empty."""
+        """Return sums over no rows."""
         none = np.zeros(n_classes)
         counts = np.zeros(n_classes, dtype=np.int64)
         dual_sums, box_sums = np.zeros((n_classes, n_classes, n_columns)), np.zeros((n_classes, n_classes))
         return cls(dual_sums, box_sums, none, none.copy(), counts, counts.copy(), none.copy())
 
     def take(self, rows: Kept, own_distances: Array, factors: Array, *, condense: bool = True) -> None:
-        """Remember rows (sorted by class) that leave; unless they `condense`, their duals are dropped.
+        """Add rows (sorted by class) that are no longer kept; `condense` adds their duals to the dual sums.
 
-        `factors` are those of the classes under class_weight="balanced".
+        `factors` are the factors of class_weight="balanced".
         """
         used = np.flatnonzero(rows.alpha.any(axis=1)) if condense else np.empty(0, dtype=np.int64)
         starts = class_starts(rows.labels, len(self.counts))
         for k, (first, last) in enumerate(pairwise(starts)):
             if first == last:
                 continue
-            own = own_distances[first:last]
-            before = self.counts[k] > 0
-            self.nearest[k] = min(self.nearest[k], own.min()) if before else own.min()
-            self.farthest[k] = max(self.farthest[k], own.max())
+            distances = own_distances[first:last]
+            not_first = self.counts[k] > 0
+            self.nearest[k] = min(self.nearest[k], distances.min()) if not_first else distances.min()
+            self.farthest[k] = max(self.farthest[k], distances.max())
             self.counts[k] += last - first
             self.box_sums[:, k] += rows.box[first:last].sum(axis=0)
-            mine = used[(used >= first) & (used < last)]
-            if len(mine):
-                self.dual_sums[:, k] += rows.alpha[mine].T @ rows.rows[mine].astype(np.float64)
-                self.n_condensed[k] += len(mine)
+            used_here = used[(used >= first) & (used < last)]
+            if len(used_here):
+                self.dual_sums[:, k] += rows.alpha[used_here].T @ rows.rows[used_here].astype(np.float64)
+                self.n_condensed[k] += len(used_here)
         named = np.flatnonzero(rows.ids != None)  # noqa: E711  (elementwise)
         for i, condensed in zip(named, np.isin(named, used), strict=True):
             k = int(rows.labels[i])
@@ -102,13 +102,13 @@ class Forgotten:
             )
 
     def scale(self, factor: float, k: int | slice) -> None:
-        """Follow a multiplication of the weights of class k."""
+        """Multiply the sums of class k by the factor of its weights."""
         self.dual_sums[:, k] *= factor
         self.box_sums[:, k] *= factor
         self.log_scales[k] += np.log(factor)
 
     def insert_class(self, k: int) -> None:
-        """Make room for a new class at index k."""
+        """Insert a new class at index k."""
         axes.insert_class(self, k)
         self._each_trace(lambda label, alpha: (label + (label >= k), None if alpha is None else np.insert(alpha, k, 0)))
 
@@ -123,7 +123,7 @@ class Forgotten:
         return self.traces | self.new_traces
 
     def drop_traces(self, keys: Iterable[Any]) -> None:
-        """Forget the rows with these ids altogether."""
+        """Remove the traces with these ids."""
         dropped = set(keys)
         self.traces = {key: trace for key, trace in self.all_traces().items() if key not in dropped}
         self.new_traces = {}
@@ -136,20 +136,20 @@ class Forgotten:
         self.traces, self.new_traces = changed, {}
 
     def trace(self, key: Any) -> Trace | None:
-        """Return what is remembered of the row with this id."""
+        """Return the trace of the row with this id, if there is one."""
         return self.new_traces.get(key, self.traces.get(key))
 
     def commit(self) -> None:
-        """Make new traces permanent, in one step that cannot be half done."""
+        """Add the new traces to the shared ones, in one step."""
         self.traces.update(self.new_traces)
         self.new_traces = {}
 
 
 def forget(kept: Kept, forget_after: int | None, threshold: float) -> Kept:
-    """Count the re-solves in which a row did nothing, and move it to the reserve when there were enough.
+    """Move support rows that have been idle in `forget_after` re-solves to the reserve.
 
-    The paper's rule: every dual at or below the threshold (phi), `forget_after` (d) times, in a row or not.  A row of
-    the reserve that does something is back in the support.
+    The paper's rule: all duals at or below the threshold (phi) in `forget_after` (d) re-solves, consecutive or not.  A
+    row of the reserve with a larger dual becomes a support row again.
     """
     idle = (kept.alpha <= threshold).all(axis=1)
     idle_count = np.where(kept.reserve & ~idle, 0, kept.idle_count + (idle & ~kept.reserve))
@@ -162,10 +162,10 @@ def forget(kept: Kept, forget_after: int | None, threshold: float) -> Kept:
 def condense(
     kept: Kept, memory: int | None, second_look: int, own_distances: Array, factors: Array, forgotten: Forgotten
 ) -> Kept:
-    """Bring a class that keeps more than `memory` support rows back to that: the rest is condensed into dual sums.
+    """Reduce each class to at most `memory` support rows, and its reserve to the newest `second_look` rows.
 
-    First go rows that sit at a bound for every opponent, oldest first, then those with the least free dual.  Rows
-    whose duals are all zero go to the reserve, of which the newest `second_look` remain.
+    Support rows with the smallest sum of free duals leave first, the oldest first among equals (duals at a bound count
+    as zero).  Those whose duals are all zero go to the reserve, the others are condensed into the dual sums.
     """
     leaving = np.zeros(len(kept), dtype=bool)
     reserve = kept.reserve.copy()
@@ -179,9 +179,9 @@ def condense(
             reserve[surplus[idle]] = True
             leaving[surplus[~idle]] = True
     for k in np.flatnonzero(np.bincount(kept.labels[reserve]) > second_look):
-        waiting = np.flatnonzero((kept.labels == k) & reserve)
-        newest_last = np.argsort(kept.times[waiting], kind="stable")
-        leaving[waiting[newest_last[: len(waiting) - second_look]]] = True
+        rows = np.flatnonzero((kept.labels == k) & reserve)
+        newest_last = np.argsort(kept.times[rows], kind="stable")
+        leaving[rows[newest_last[: len(rows) - second_look]]] = True
     kept = replace(kept, reserve=reserve)
     if leaving.any():
         forgotten.take(kept.take(leaving), own_distances[leaving], factors)

@@ -1,4 +1,4 @@
-"""What a model holds: which rows support it, what it has forgotten, and how many bytes all of it takes."""
+"""The memory report of a stream model: kept rows, forgotten rows, bytes."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from .model import StreamModel
 
 @dataclass
 class MemoryReport:
-    """What a stream model holds; print it, or look at its parts.
+    """The memory of a stream model, to print or to read part by part.
 
     Attributes
     ----------
     rows : dict of str to ndarray
-        One entry per kept row: `id`, `label`, `time` (position in the stream), `second_look`, `membership` and `alpha`
-        (n, n_classes), of the most trusted machine.
+        One entry for each kept row: `id`, `label`, `time` (position in the stream), `second_look` (whether it is in the
+        reserve), `membership` and `alpha` (n, n_classes).  With decay="auto", of the member that is trusted most.
     forgotten : dict
-        Label -> rows that were learned and are no longer kept.
+        Label -> number of rows that were learned and are no longer kept.
     condensed : dict
-        Label -> how many of those left a pull in the planes.
+        Label -> number of forgotten rows that are part of the dual sums, so that they still count in the planes.
     bytes : dict of str to int
-        What holds how much.
+        Part of the model -> bytes of its arrays.
     seen : int
-        Rows learned so far.
+        Number of rows learned.
     trust : ndarray
-        Trust in each machine (one, or four for decay="auto").
+        Trust in each member of the committee (one member, or four for decay="auto").
     """
 
     rows: dict[str, Array]
@@ -39,7 +39,7 @@ class MemoryReport:
 
     @property
     def total_bytes(self) -> int:
-        """All bytes together."""
+        """Bytes of all parts."""
         return sum(self.bytes.values())
 
     def to_frame(self) -> Any:
@@ -52,56 +52,56 @@ class MemoryReport:
         )
 
     def __str__(self) -> str:
-        waiting = self.rows["second_look"]
+        reserve = self.rows["second_look"]
         lines = [
-            f"{self.seen} rows learned, {sum(self.forgotten.values())} not kept",
-            f"{int((~waiting).sum())} support rows, {int(waiting.sum())} for a second look, "
-            f"{sum(self.condensed.values())} condensed into the planes",
+            f"{self.seen} rows learned: {len(reserve)} kept, {sum(self.forgotten.values())} forgotten",
+            f"{int((~reserve).sum())} support rows, {int(reserve.sum())} in reserve, "
+            f"{sum(self.condensed.values())} of the forgotten rows condensed into dual sums",
         ]
         if len(self.trust) > 1:
-            lines.append("trust in the speeds: " + ", ".join(f"{share:.2f}" for share in self.trust))
+            lines.append("trust in the members: " + ", ".join(f"{trust:.2f}" for trust in self.trust))
         lines += [f"{size / 2**20:10.2f} MiB  {name}" for name, size in self.bytes.items() if size]
         lines.append(f"{self.total_bytes / 2**20:10.2f} MiB  in all")
         return "\n".join(lines)
 
 
-def report(learner: StreamModel) -> MemoryReport:
-    """Look inside a learner."""
-    leader = learner.leader.copy()
+def report(model: StreamModel) -> MemoryReport:
+    """Return the memory report of a stream model."""
+    leader = model.leader.copy()
     leader.flush()
     kept, forgotten = leader.kept, leader.forgotten
-    price = leader.settings.C * (kept.weights * leader.class_factors[kept.labels])[:, None]
+    largest_box = leader.settings.C * (kept.weights * leader.class_factors[kept.labels])[:, None]
     rows = {
         "id": kept.ids,
-        "label": learner.classes[kept.labels],
+        "label": model.classes[kept.labels],
         "time": kept.times,
         "second_look": kept.reserve,
-        "membership": kept.box / price,
+        "membership": kept.box / largest_box,
         "alpha": kept.alpha / leader.current_weight,
     }
-    labels = learner.classes.tolist()
+    labels = model.classes.tolist()
     return MemoryReport(
         rows,
         dict(zip(labels, forgotten.counts.tolist(), strict=True)),
         dict(zip(labels, forgotten.n_condensed.tolist(), strict=True)),
-        state_bytes(learner),
-        learner.clock,
-        learner.trust.copy(),
+        state_bytes(model),
+        model.clock,
+        model.trust.copy(),
     )
 
 
-def state_bytes(learner: StreamModel) -> dict[str, int]:
-    """Bytes of every array of a learner, by what they are for."""
-    members = learner.members
+def state_bytes(model: StreamModel) -> dict[str, int]:
+    """Return the bytes of all arrays of a model, part by part."""
+    members = model.members
     parts = {
         "Gram matrices": [member.moments for member in members],
-        "roots of their inverses": [member.roots for member in members],
+        "roots of the inverse Gram matrices": [member.roots for member in members],
         "planes": [member.planes for member in members],
         "kept rows": [(member.kept, member.pending) for member in members],
-        "frozen pulls and what is remembered of rows that are forgotten": [member.forgotten for member in members],
-        "feature map": learner.mapping,
-        "rows just tested": (learner.tested, learner.pending_calibration),
-        "the rest": learner,
+        "dual sums and ids of forgotten rows": [member.forgotten for member in members],
+        "feature map": model.mapping,
+        "calibration rows": (model.tested, model.pending_calibration),
+        "everything else": model,
     }
-    seen: set[int] = set()  # an array that is part of several is counted once
-    return {name: array_bytes(part, seen) for name, part in parts.items()}
+    counted: set[int] = set()  # an array that several parts share is counted once
+    return {name: array_bytes(part, counted) for name, part in parts.items()}

@@ -1,4 +1,4 @@
-"""The rows that a stream keeps: support rows, and a reserve that is looked at again at every re-solve."""
+"""The rows that a stream keeps: support rows, and a reserve that every re-solve considers again."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Chunk:
     labels   (n,): class indices
     weights  (n,): sample weights
     times    (n,): position in the stream
-    ids      (n,): names that the user gave, or None
-    raw      the rows as they came, where the map may have to be made anew; otherwise None
+    ids      (n,): ids given by the user, or None
+    raw      the rows before the map, if the map can be renewed; otherwise None
     """
 
     rows: Array
@@ -45,11 +45,11 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Kept(Chunk):
-    """Rows that are kept, and their part in the planes.
+    """Kept rows, and their part in the planes.
 
     alpha, box  (n, n_classes): dual and its bound in the plane near each other class
-    idle_count  (n,): re-solves in which all its duals were (almost) zero
-    reserve     (n,): not in the support at present; looked at again at every re-solve
+    idle_count  (n,): number of re-solves in which all duals were at most `forget_below`
+    reserve     (n,): whether the row is in the reserve; otherwise it is a support row
     """
 
     alpha: Array
@@ -59,7 +59,7 @@ class Kept(Chunk):
 
     @classmethod
     def of(cls, chunk: Chunk, weights: Array, alpha: Array, box: Array, reserve: Array) -> Kept:
-        """Keep the rows of a chunk, with the weights they have on the stream."""
+        """Return the rows of a chunk as kept rows, with their weights on the stream."""
         idle_count = np.zeros(len(chunk), dtype=np.int64)
         return cls(
             chunk.rows, chunk.labels, weights, chunk.times, chunk.ids, chunk.raw, alpha, box, idle_count, reserve
@@ -67,7 +67,7 @@ class Kept(Chunk):
 
     @classmethod
     def empty(cls, n_classes: int, n_columns: int, dtype: np.dtype) -> Kept:
-        """Nothing yet."""
+        """Return no rows."""
         none = np.empty(0, dtype=np.int64)
         duals = np.empty((0, n_classes))
         return cls(
@@ -80,20 +80,20 @@ class Kept(Chunk):
         return Kept(*_taken(self, index))
 
     def join(self, *others: Kept) -> Kept:
-        """Append others."""
+        """Append other kept rows."""
         stores = [store for store in (self, *others) if len(store)]
         if len(stores) <= 1:
             return stores[0] if stores else self
         return Kept(*(_stack(parts) for parts in zip(*map(_parts, stores), strict=True)))
 
     def by_class(self) -> Kept:
-        """Sort by class, keeping the order of arrival within each."""
+        """Sort by class, in order of arrival within each class."""
         if (self.labels[1:] >= self.labels[:-1]).all():
             return self
         return self.take(np.argsort(self.labels, kind="stable"))
 
     def insert_class(self, k: int) -> Kept:
-        """Make room for a new class at index k."""
+        """Insert a new class at index k."""
         alpha, box = (np.insert(a, k, 0.0, axis=1) for a in (self.alpha, self.box))
         return replace(self, labels=self.labels + (self.labels >= k), alpha=alpha, box=box)
 
@@ -105,17 +105,17 @@ class Kept(Chunk):
 
 
 def _parts(chunk: Chunk) -> list[Any]:
-    """All fields in order."""
+    """Return all fields in order."""
     return [getattr(chunk, field.name) for field in fields(chunk)]
 
 
 def _taken(chunk: Chunk, index: Any) -> list[Any]:
-    """All fields in order, of some of the rows."""
+    """Return all fields of some of the rows, in order."""
     return [None if part is None else part[index] for part in _parts(chunk)]
 
 
 def _stack(parts: tuple[Any, ...]) -> Any:
-    """Rows of several arrays, one below the other."""
+    """Concatenate the rows of several arrays."""
     if any(part is None for part in parts):
         return None
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)

@@ -1,4 +1,4 @@
-"""New landmarks for a stream that has moved to where the old ones are blind."""
+"""New landmarks for a stream whose rows have moved away from the old ones."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import scipy.sparse as sp
 from .._arrays import Array
 from ..model.mapping import Mapping
 
-_GROWTH = 4  # rows for each landmark before a map with fewer than it may have is renewed
-_MEMORY = 100.0  # rows over which the residual is averaged
-_FACTOR, _MARGIN = 0.5, 0.02  # how far above the expected residual it may current_weight, as a share of it and at least
+_GROWTH = 4  # a map with fewer landmarks than it may have is renewed after so many rows for each of them
+_MEMORY = 100.0  # half-life, in rows, of the running mean of the residual
+_FACTOR, _MARGIN = 0.5, 0.02  # how far the residual may rise above the expected one: a share of it, plus a constant
 
 
 class ResidualMonitor:
-    """Watches what the map misses of new rows, 1 - ||z(x)||^2, against what it misses of rows like its landmarks."""
+    """Compare the residual 1 - ||z(x)||^2 of new rows with that of rows like the landmarks."""
 
     def __init__(self, mapping: Mapping, n_components: int, clock: int = 0) -> None:
         self.expected = mapping.expected_residual()
         self.residual = self.expected
         self.since = clock  # when the landmarks were chosen
-        # A map that began with too few rows grows when there are more.
+        # A map that started with too few rows gets more landmarks later.
         count = mapping.transformer.landmarks_.shape[0]
         self.grows_after = _GROWTH * count if count < n_components else None
         self.limit = self.expected + min(_FACTOR * self.expected + _MARGIN, 0.5 * (1.0 - self.expected))
 
     def after(self, rows: Array) -> float:
-        """Return the running mean of the residual after these rows (with bias column)."""
+        """Return the running mean of the residual after these mapped rows."""
         return float(self._path(rows)[-1])
 
     def alarms(self, rows: Array, clock: int) -> Array:
-        """Mark the rows after which the map is to be renewed; not again before the mean can tell."""
+        """Mark the rows at which to renew the map; none until the running mean has enough rows since the last time."""
         age = clock + np.arange(len(rows)) - self.since
         grown = np.zeros(len(rows), dtype=bool) if self.grows_after is None else age >= self.grows_after
         return np.asarray(((age >= _MEMORY) & (self._path(rows) > self.limit)) | grown)
@@ -41,7 +41,7 @@ class ResidualMonitor:
         """Return the running mean of the residual after each row."""
         residual = 2.0 - np.einsum("ij,ij->i", rows, rows).astype(np.float64)
         share = 0.5 ** (1.0 / _MEMORY)
-        if len(rows) > 10 * _MEMORY:  # the running mean of a large block is the mean of its end
+        if len(rows) > 10 * _MEMORY:  # for a large block, use the mean of its last rows
             return np.full(len(rows), residual[-int(_MEMORY) :].mean())
         powers = share ** np.arange(1.0, len(rows) + 1.0)
         path: Array = powers * (self.residual + (1.0 - share) * np.cumsum(residual / powers))
@@ -49,7 +49,7 @@ class ResidualMonitor:
 
 
 def choose_landmarks(groups: list[Any], count: int, random: np.random.Generator) -> Any:
-    """Choose at most `count` different rows from groups of rows, as evenly as their sizes allow."""
+    """Choose at most `count` distinct rows from groups of rows, as evenly as their sizes allow."""
     rows = _share_out(groups, count, random)
     return rows if sp.issparse(rows) else np.unique(rows, axis=0)
 

@@ -1,8 +1,8 @@
-"""One machine of a stream: all that it knows, and its upkeep.
+"""One member of a stream's committee: its state.
 
-Per class: moments (count, mean, Gram matrix) of all rows, and a root of the inverse Gram matrix.  Per ordered pair
+Per class: moments (count, sum, Gram matrix) of all rows, and a root of the inverse Gram matrix.  Per ordered pair
 (a, b): the plane u_ab, and the sum of alpha_i h_i over condensed rows.  Per kept row: a dual for each opponent.
-What is done to it is in `absorb`, `resolve`, `fading`, `unlearn` and `merge`.
+The algorithms that change it are in `absorb`, `resolve`, `fading`, `unlearn` and `merge`.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ from .moments import Moments, Roots
 from .policy import Policy
 from .undo import Undo
 
-_LAG, _LAG_HALF_LIVES = 1000, 10  # rows, or half-lives, after which the duals of all kept rows are brought up to date
-_GROWN = 2  # a class that has grown by one part in so many is due for a re-solve
+_LAG, _LAG_HALF_LIVES = 1000, 10  # a re-solve is due after so many rows, or half-lives
+_GROWN = 2  # a re-solve is due when a class has grown by one part in so many
 
 
 class Member:
-    """Planes, and all that is needed to go on learning, unlearning and fading.
+    """Planes, and all that learning, unlearning and fading need.
 
     Attributes
     ----------
     moments, roots, planes, gaps, sweeps, bounds
-        Sums of the classes, roots of their inverse Gram matrices, planes and what the solver says of them.
+        Sums of the classes, roots of their inverse Gram matrices, planes, and gaps, sweeps and bounds of the solver.
     solved : (K, K)
         Planes that have been solved at least once.
     kept, forgotten, pending, n_pending
-        Rows that are stored, what is left of those that are not, and rows that the planes know and the Gram matrices
-        do not yet.
+        Kept rows, sums over forgotten rows, and rows that are already part of the planes but not yet of the Gram
+        matrices and the kept rows.
     farthest, low, high
         Ranges of the memberships at the last re-solve, see `model.membership.Ranges`.
     class_factors : (K,)
-        What class_weight="balanced" multiplies each class by.
+        Factors of class_weight="balanced".
     changed_sums, changed_rows : (K,)
         Classes whose sums, or whose kept rows, have changed since the last re-solve.
     seen, since_solve : (K,)
         Rows of each class until the last re-solve, and since then.
     current_weight, mean_weight
-        Weight that a row has that comes now (see `fading`), and mean sample weight of a row.
+        Weight of a new row with a sample weight of one (see `fading`), and mean sample weight.
     faded, faded_at
-        Whether rows weigh less than when they came; the clock when distances of forgotten rows were last faded.
+        Whether any row has lost weight; the clock when distances of forgotten rows were last faded.
     clock, max_lag
-        Rows learned, and rows after which a re-solve is due at the latest.
+        Rows learned, and the largest number of rows between two re-solves.
     """
 
     CLASS_AXES: ClassVar[dict[str, tuple[int, ...]]] = {
@@ -64,7 +64,9 @@ class Member:
     NEW_CLASS: ClassVar[dict[str, Any]] = {"class_factors": 1.0}
 
     def __init__(self, settings: Settings, policy: Policy, n_columns: int, dtype: np.dtype) -> None:
-        self.settings, self.policy, self.dtype = settings, policy, dtype
+        self.settings = settings
+        self.policy = policy
+        self.dtype = dtype
         n_classes = len(settings.reg)
         self.moments = Moments(n_classes, n_columns)
         self.roots = Roots(n_classes, n_columns, dtype)
@@ -73,7 +75,7 @@ class Member:
         self.sweeps = np.zeros((n_classes, n_classes), dtype=np.int64)
         self.bounds = np.zeros((n_classes, n_classes, 2))
         self.solved = np.zeros((n_classes, n_classes), dtype=bool)
-        self.accepting: Any = None  # see `absorb`; anew after every re-solve
+        self.accepting: Any = None  # bounds of the accept rule, see `absorb`; computed again after every re-solve
         self.kept = Kept.empty(n_classes, n_columns, dtype)
         self.forgotten = Forgotten.nothing(n_classes, n_columns)
         self.pending: list[Kept] = []
@@ -96,7 +98,7 @@ class Member:
 
     @classmethod
     def from_sums(cls, fit: BatchModel, settings: Settings, policy: Policy) -> Member:
-        """Go on from the sums and support rows of a fit."""
+        """Return a member that continues from the sums and support rows of a fit."""
         sums = fit.sums
         assert sums is not None
         n_classes, n_columns = len(fit.classes), fit.planes.shape[2]
@@ -112,18 +114,17 @@ class Member:
             member.class_factors = sums.factors.copy()
         support = sums.support
         n = len(support.labels)
-        nothing = np.zeros(n, dtype=np.int64)
         member.kept = Kept(
             rows=support.rows, labels=support.labels, weights=support.weights, times=np.arange(n),
             ids=np.full(n, None, dtype=object), raw=support.raw, alpha=support.alpha, box=support.box,
-            idle_count=nothing, reserve=np.zeros(n, dtype=bool),
+            idle_count=np.zeros(n, dtype=np.int64), reserve=np.zeros(n, dtype=bool),
         )  # fmt: skip
         forgotten = member.forgotten
         forgotten.dual_sums, forgotten.box_sums = sums.dual_sums.copy(), sums.box_sums.copy()
         forgotten.nearest, forgotten.farthest = sums.nearest.copy(), sums.farthest.copy()
         forgotten.counts = sums.n_rows - np.bincount(support.labels, minlength=n_classes)
         forgotten.n_condensed = sums.n_condensed.copy()
-        if policy.statistics == "kept":  # in the paper's way, only support rows are in the sums
+        if policy.statistics == "kept":  # as in the paper, only support rows are summed
             member.moments = Moments(n_classes, n_columns)
             member.move(member.kept, np.ones(n, dtype=bool), 1.0)
         for k in range(n_classes):
@@ -136,8 +137,10 @@ class Member:
         return Ranges(self.farthest, self.low, self.high, self.settings.mu, 1.0 - self.settings.mu)
 
     @ranges.setter
-    def ranges(self, found: Ranges) -> None:
-        self.farthest, self.low, self.high = found.farthest, found.low, found.high
+    def ranges(self, ranges: Ranges) -> None:
+        self.farthest = ranges.farthest
+        self.low = ranges.low
+        self.high = ranges.high
 
     @property
     def n_classes(self) -> int:
@@ -146,7 +149,7 @@ class Member:
 
     @property
     def alive(self) -> Array:
-        """Classes with any weight or any kept row."""
+        """Mark the classes with any weight or any kept row."""
         alive: Array = self.moments.counts > 0
         if self.policy.statistics == "kept":
             alive |= np.bincount(self.kept.labels, minlength=self.n_classes) > 0
@@ -154,7 +157,7 @@ class Member:
 
     @property
     def ridge(self) -> Array:
-        """The ridge of each class, in the present unit of weight."""
+        """The ridge of each class, in the current unit of weight."""
         ridge: Array = self.settings.reg * self.current_weight
         return ridge
 
@@ -164,7 +167,7 @@ class Member:
         return deepcopy(self, {id(thing): thing for thing in shared})
 
     def remember(self, undo: Undo, classes: Array) -> None:
-        """Remember what changes when rows of these classes are learned one by one."""
+        """Save in `undo` what changes when rows of these classes are learned row by row."""
         undo.keep(self, "planes", "current_weight", "clock", "n_pending", "pending", "mean_weight", "since_solve")
         undo.keep(self.moments, "counts", "sums")
         undo.keep(self.roots, "ranks")
@@ -172,7 +175,7 @@ class Member:
             undo.keep_part(self.roots.matrices, k)
 
     def mark_changed(self, k: int | Index, *, sums: bool = False, rows: bool = False) -> None:
-        """Note that the sums of a class, or its kept rows, have changed; the root does not follow the sums."""
+        """Note that the sums (then the root is computed again from them) or the kept rows of a class have changed."""
         if sums:
             self.changed_sums[k] = True
             self.roots.invalidate(k)
@@ -180,27 +183,27 @@ class Member:
             self.changed_rows[k] = True
 
     def room(self, labels: Array) -> int:
-        """Return how many rows of these classes to learn until the next re-solve, which may be more than there are.
+        """Return how many of these rows to learn until the next re-solve; more than their number if none is due.
 
-        Duals of older rows grow old with the rows that come: at the latest after the lag, and when a class has grown by
-        half since, so that a new class, whose every row counts, is re-solved often at first.
+        A re-solve is due after `max_lag` rows, or when a class has grown by half since the last one.  A new class, in
+        which every row matters, is therefore re-solved often at first.
         """
         room = self.max_lag - self.n_pending
         if len(labels) == 1:
-            left = self._left(labels[0])
+            left = self._rows_left(labels[0])
             return max(1, min(room, left if left <= 1 else 2))
         for k in np.unique(labels):
-            left = self._left(k)
+            left = self._rows_left(k)
             places = np.flatnonzero(labels == k)
             room = min(room, int(places[left - 1]) + 1 if left <= len(places) else len(labels) + 1)
         return max(1, room)
 
-    def _left(self, k: int) -> int:
-        """Rows of class k until it has grown by half."""
+    def _rows_left(self, k: int) -> int:
+        """Return how many more rows of class k make it grow by half."""
         return max(1, int(self.seen[k]) // _GROWN) - int(self.since_solve[k])
 
     def keep(self, rows: Kept) -> None:
-        """Append rows to the kept ones; those that were not accepted only if there is a reserve."""
+        """Append rows to the kept ones; those of the reserve only if the policy has one."""
         self.mark_changed(np.unique(rows.labels), rows=True)
         if self.policy.second_look == 0 and rows.reserve.any():
             self.forget(rows.take(rows.reserve), condense=False)
@@ -208,49 +211,51 @@ class Member:
         self.kept = self.kept.join(rows)
 
     def forget(self, rows: Kept, *, condense: bool = True) -> None:
-        """Remember rows that are no longer kept."""
+        """Add rows that are no longer kept to the sums over forgotten rows."""
         rows = rows.by_class()
         distances = distances_to_means(rows.rows, self.moments.means)[np.arange(len(rows)), rows.labels]
         self.forgotten.take(rows, distances, self.class_factors, condense=condense)
 
     def known_ids(self) -> set[Any]:
-        """Ids of rows that have been learned and not been unlearned."""
+        """Return the ids of all rows that have been learned and not unlearned."""
         kept = [key for rows in (self.kept, *self.pending) for key in rows.ids if key is not None]
         return {*kept, *self.forgotten.traces, *self.forgotten.new_traces}
 
     def flush(self) -> None:
-        """Bring Gram matrices and kept rows up to date with rows that were learned one by one."""
-        pending, self.pending, self.n_pending = self.pending, [], 0
+        """Add the rows that were learned row by row to the Gram matrices and the kept rows."""
+        pending = self.pending
+        self.pending = []
+        self.n_pending = 0
         if not pending:
             return
         rows = Kept.empty(self.n_classes, self.planes.shape[2], self.dtype).join(*pending)
         summed = ~rows.reserve | (self.policy.statistics == "all")
         for k in np.unique(rows.labels[summed]):
-            own = np.flatnonzero((rows.labels == k) & summed)
-            self.moments.add_gram(k, rows.rows[own], rows.weights[own])
-            self.changed_sums[k] = True  # the root has followed
+            chosen = np.flatnonzero((rows.labels == k) & summed)
+            self.moments.add_gram(k, rows.rows[chosen], rows.weights[chosen])
+            self.changed_sums[k] = True  # the root is up to date
         self.keep(rows)
 
     def move(self, kept: Kept, marked: Array, sign: float) -> None:
-        """Add the marked rows to the sums of their classes, or take them out."""
+        """Add the marked rows to the sums of their classes, or subtract them if `sign` is -1."""
         for k in np.unique(kept.labels[marked]):
-            own = np.flatnonzero(marked & (kept.labels == k))
-            self.moments.add(k, kept.rows[own], kept.weights[own], sign)
-            if self.moments.counts[k] <= 1e-9 * kept.weights[own].sum():  # what is left is rounding
+            chosen = np.flatnonzero(marked & (kept.labels == k))
+            self.moments.add(k, kept.rows[chosen], kept.weights[chosen], sign)
+            if self.moments.counts[k] <= 1e-9 * kept.weights[chosen].sum():  # only rounding errors are left
                 self.moments.scale(0.0, k)
             self.mark_changed(int(k), sums=True)
 
     def reweigh(self, weights: Array, duals: Array) -> None:
-        """Multiply the weights of the kept rows, and their duals with their bounds."""
+        """Multiply the weights of the kept rows by `weights`, their duals and bounds by `duals`."""
         kept = self.kept
         self.kept = replace(kept, weights=kept.weights * weights, alpha=kept.alpha * duals, box=kept.box * duals)
 
     def refresh(self, k: int) -> None:
-        """Make the root of class k anew from its sums."""
+        """Compute the root of class k again from its sums."""
         self.roots.refresh(k, self.class_factors[k] * self.moments.grams[k], float(self.ridge[k]))
 
     def insert_class(self, k: int, settings: Settings) -> None:
-        """Make room for a new class at index k; nothing that is known changes."""
+        """Insert a new class at index k; nothing else changes."""
         self.flush()
         self.settings = settings
         self.kept = self.kept.insert_class(k)
@@ -270,7 +275,7 @@ class Member:
             axes.delete_class(part, k)
 
     def remap(self, change: Array, rows: Array) -> None:
-        """Go over to another feature map: h_new = change h for what is forgotten, `rows` for what is kept."""
+        """Change the feature map: sums over forgotten rows use h_new = change h, kept rows become `rows`."""
         self.flush()
         kept, n_columns = self.kept, len(change)
         summed = ~kept.reserve | (self.policy.statistics == "all")

@@ -1,4 +1,4 @@
-"""Adding what another machine has learned."""
+"""Merge two members: add the sums and rows of one to the other."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .member import Member
 
 
 def join(member: Member, other: Member, classes: Array, clock: int) -> None:
-    """Add what another machine knows; its class k is class classes[k] here, its rows come after `clock`."""
+    """Add the sums and rows of `other`; its class k is class classes[k] of `member`, its times start at `clock`."""
     other = other.copy()
     other.flush()
     member.flush()
     scale = member.current_weight / other.current_weight
-    # The duals also carry the factors of balanced classes.
+    # Duals also contain the factors of class_weight="balanced".
     ratios = scale * member.class_factors[classes] / other.class_factors
     for name in ("counts", "sums", "grams"):
         getattr(member.moments, name)[classes] += scale * getattr(other.moments, name)
@@ -29,11 +29,11 @@ def join(member: Member, other: Member, classes: Array, clock: int) -> None:
 
 
 def _join_kept(member: Member, other: Member, classes: Array, clock: int, scale: float, ratios: Array) -> None:
-    """Append the kept rows of the other machine."""
+    """Append the kept rows of the other member."""
     kept = other.kept
     duals = np.zeros((2, len(kept), member.n_classes))
     duals[:, :, classes] = ratios[kept.labels][:, None] * np.stack([kept.alpha, kept.box])
-    theirs = replace(
+    rows = replace(
         kept,
         labels=classes[kept.labels],
         weights=scale * kept.weights,
@@ -41,31 +41,32 @@ def _join_kept(member: Member, other: Member, classes: Array, clock: int, scale:
         alpha=duals[0],
         box=duals[1],
     )
-    member.kept = member.kept.join(theirs)
+    member.kept = member.kept.join(rows)
 
 
 def _join_forgotten(member: Member, other: Member, classes: Array, clock: int, scale: float, ratios: Array) -> None:
-    """Add what is left of rows that the other machine no longer keeps."""
-    here, there = member.forgotten, other.forgotten
-    for k, mine in enumerate(classes):
-        if there.counts[k]:
-            here.nearest[mine] = min(here.nearest[mine], there.nearest[k]) if here.counts[mine] else there.nearest[k]
-            here.farthest[mine] = max(here.farthest[mine], there.farthest[k])
-        here.counts[mine] += there.counts[k]
-        here.n_condensed[mine] += there.n_condensed[k]
-        here.dual_sums[np.ix_(classes, [mine])] += ratios[k] * there.dual_sums[:, [k]]
-        here.box_sums[np.ix_(classes, [mine])] += ratios[k] * there.box_sums[:, [k]]
-    for key, trace in there.all_traces().items():
-        mine = int(classes[trace.label])
-        shift = scale * float(np.exp(there.log_scales[trace.label] - trace.log_scale))
+    """Add the sums over forgotten rows, and the traces, of the other member."""
+    sums, added = member.forgotten, other.forgotten
+    for k, label in enumerate(classes):
+        if added.counts[k]:
+            nearest = added.nearest[k]
+            sums.nearest[label] = min(sums.nearest[label], nearest) if sums.counts[label] else nearest
+            sums.farthest[label] = max(sums.farthest[label], added.farthest[k])
+        sums.counts[label] += added.counts[k]
+        sums.n_condensed[label] += added.n_condensed[k]
+        sums.dual_sums[np.ix_(classes, [label])] += ratios[k] * added.dual_sums[:, [k]]
+        sums.box_sums[np.ix_(classes, [label])] += ratios[k] * added.box_sums[:, [k]]
+    for key, trace in added.all_traces().items():
+        label = int(classes[trace.label])
+        shift = scale * float(np.exp(added.log_scales[trace.label] - trace.log_scale))
         alpha = None
         if trace.alpha is not None:
             alpha = np.zeros(member.n_classes)
             alpha[classes] = trace.alpha * shift
-        here.new_traces[key] = trace._replace(
-            label=mine,
+        sums.new_traces[key] = trace._replace(
+            label=label,
             time=trace.time + clock,
             weight=trace.weight * shift,
-            log_scale=float(here.log_scales[mine]),
+            log_scale=float(sums.log_scales[label]),
             alpha=alpha,
         )

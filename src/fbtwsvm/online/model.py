@@ -1,4 +1,4 @@
-"""A model on a stream: its classes, its map, one machine or a committee of several half-lives, its decision rule."""
+"""The stream model: classes, map, decision rule, and one member or a committee of several half-lives."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from .resolve import resolve
 from .undo import Undo
 from .unlearn import Unlearned, take_out
 
-_DRIFT_FADE = 0.1  # what a detected drift leaves of the weight of all rows so far
-_MOST_DRIFTS = 1000  # drift events remembered
-_STREAM_COMPONENTS = 300  # features of a stream's map, unless their number is given
+_DRIFT_FADE = 0.1  # factor on the weight of all rows so far when a drift is detected
+_MOST_DRIFTS = 1000  # most drifts that are recorded
+_STREAM_COMPONENTS = 300  # features of the map of a stream for n_components="auto"
 
 
 class StreamModel:
-    """What partial_fit, unlearn and merge work on.
+    """The model that `partial_fit`, `unlearn` and `merge` change.
 
-    A committee (more than one policy) compares plain plane values in every member and adds up the members' log-chances
-    by trust; a single machine uses the decision rule of the settings, its offsets learned on rows just tested.
+    A single member uses the decision rule of the settings, with offsets learned on calibration rows.  A committee (more
+    than one policy) compares plain plane values in every member and adds up the log-probabilities, weighted by trust.
     """
 
     stage: ClassVar[str] = "stream"
@@ -53,7 +53,9 @@ class StreamModel:
         n_columns: int,
         seed: int,
     ) -> None:
-        self.mapping, self.settings, self.gamma = mapping, settings, gamma
+        self.mapping = mapping
+        self.settings = settings
+        self.gamma = gamma
         self.C, self.reg = parameters.C, parameters.reg
         self.policies, self.seed = policies_of(parameters), seed
         self.n_components = stream_components(parameters)
@@ -62,25 +64,25 @@ class StreamModel:
         self.trust = np.full(len(self.members), 1.0 / len(self.members))
         self.slopes = np.full(len(self.members), 0.1)
         self.tested = CalibrationRows(0)
-        self.pending_calibration: list[tuple[Array, Array, Tested]] = []  # tested rows that are not in `tested` yet
+        self.pending_calibration: list[tuple[Array, Array, Tested]] = []  # calibration rows not yet in `tested`
         self.decision = Decision.plain(0, settings.multiclass, settings.decision)
         self.monitor = ResidualMonitor(mapping, self.n_components) if mapping.renewable else None
-        # Whether gamma or the map was found from the first rows, and how many these were.
+        # Whether gamma or the map depends on the rows of the warm-up, and how many these were.
         self.warm_up_matters = not mapping.data_independent or (isinstance(parameters.gamma, str) and gamma is not None)
         self.n_warm_up = 0
         self.detector = deepcopy(parameters.drift_detector)
         self.drifts: list[int] = []
-        self.lineage = frozenset([uuid4().hex])  # who has learned rows that are in here
+        self.lineage = frozenset([uuid4().hex])  # models whose rows are part of this one
         self.clock = 0
 
     @property
     def committee(self) -> bool:
-        """Whether there is more than one machine."""
+        """Whether there is more than one member."""
         return len(self.members) > 1
 
     @property
     def leader(self) -> Member:
-        """The machine that is trusted most."""
+        """The member that is trusted most."""
         return self.members[int(np.argmax(self.trust))]
 
     @property
@@ -90,53 +92,53 @@ class StreamModel:
 
     @property
     def planes(self) -> Array:
-        """Planes of the machine that is trusted most."""
+        """Planes of the member that is trusted most."""
         return self.leader.planes
 
     @property
     def gaps(self) -> Array:
-        """Their duality gaps."""
+        """Duality gaps of these planes."""
         return self.leader.gaps
 
     @property
     def n_iter(self) -> int:
-        """Sweeps of the plane that needed most in the last re-solve."""
+        """Largest number of sweeps of a plane in its last re-solve."""
         return int(self.leader.sweeps.max(initial=0))
 
     @property
     def n_support(self) -> Array:
-        """Support rows of each class."""
+        """Number of support rows of each class."""
         kept = self.leader.kept
         return np.bincount(kept.labels[~kept.reserve], minlength=len(self.classes))
 
     @property
     def n_kept(self) -> int:
-        """Rows kept since the last re-solve."""
+        """Number of rows kept at the last re-solve."""
         return len(self.leader.kept)
 
     @property
     def rule(self) -> PairRule | CommitteeRule:
-        """What turns mapped rows into answers."""
+        """The decision rule with its planes."""
         if self.committee:
             return CommitteeRule(self.decision, self.trust, [member.planes for member in self.members])
         return PairRule(self.decision, self.leader.planes)
 
     def settings_for(self, n_classes: int) -> Settings:
         """Return the settings for so many classes."""
-        if n_classes < 2:  # a pair of values waits for its second class
+        if n_classes < 2:  # of a pair of values, a single class uses the first
             C, reg = (np.full(n_classes, np.ravel(value)[0], dtype=float) for value in (self.C, self.reg))
         else:
             C, reg = per_class("C", self.C, n_classes), per_class("reg", self.reg, n_classes)
         return replace(self.settings, C=C, reg=reg)
 
     def merge_key(self) -> tuple[Any, ...]:
-        """Return what two models must have in common to be merged."""
+        """Return what must be equal in two models that are merged."""
         base = self.settings
         numbers = (base.mu, base.membership, self.C, self.reg, self.mapping.dtype)
         return (self.policies, *numbers, self.classes.dtype.kind in "OUS")
 
     def copy(self) -> StreamModel:
-        """Return a copy to work on; what is never changed in place is shared."""
+        """Return a copy to change; both share what is never changed in place."""
         clone = copy(self)
         clone.members = [member.copy() for member in self.members]
         clone.trust, clone.slopes = self.trust.copy(), self.slopes.copy()
@@ -145,14 +147,14 @@ class StreamModel:
         return clone
 
     def commit(self) -> StreamModel:
-        """Make permanent what a copy has learned; returns the model itself."""
+        """Make permanent what a copy has learned; return the copy itself."""
         for member in self.members:
             member.forgotten.commit()
         return self
 
     def begin(self, rows: CheckedRows, parameters: Parameters, landmarks: Array) -> None:
-        """Learn the first rows, of which those that are not `landmarks` also calibrate the decision rule."""
-        chunk = self._known(self._chunk(rows, parameters), rows.y)
+        """Learn the first rows; those that are not `landmarks` also calibrate the decision rule."""
+        chunk = self._with_classes(self._chunk(rows, parameters), rows.y)
         order = np.argsort(chunk.labels, kind="stable")
         starts = class_starts(chunk.labels[order], len(self.classes))
         wanted = chunk.times[order[calibration_rows(starts, landmarks[order], self.seed, limit=256)]]
@@ -166,9 +168,9 @@ class StreamModel:
         self.commit()
 
     def learn(self, rows: CheckedRows, parameters: Parameters) -> StreamModel:
-        """Learn rows; returns the model that knows them, which is a copy unless little had to be done.
+        """Learn rows; return the new model, which is this one if it could be changed in place, otherwise a copy.
 
-        Whatever goes wrong on the way, this model is as it was before.
+        A call that fails leaves this model unchanged.
         """
         if not len(rows):
             return self
@@ -192,39 +194,39 @@ class StreamModel:
         return clone.commit()
 
     def _chunk(self, rows: CheckedRows, parameters: Parameters) -> Chunk:
-        """Map the rows of a call."""
+        """Return the mapped rows of a call, with class indices, weights and times."""
         n, weights = len(rows), rows.weights
         if isinstance(parameters.class_weight, dict):
-            known = np.union1d(self.classes, rows.y) if len(self.classes) else np.unique(rows.y)
-            weights = weights * class_factors_by_name(parameters, known)[np.searchsorted(known, rows.y)]
+            classes = np.union1d(self.classes, rows.y) if len(self.classes) else np.unique(rows.y)
+            weights = weights * class_factors_by_name(parameters, classes)[np.searchsorted(classes, rows.y)]
         labels = self._labels(rows.y) if len(self.classes) else np.zeros(n, dtype=np.int64)
         raw = rows.X if self.mapping.renewable else None
         times = np.arange(self.clock, self.clock + n)
         return Chunk(self.mapping.rows(rows.X), labels, weights, times, rows.ids, raw)
 
     def refuse_known(self, ids: Array) -> None:
-        """Refuse ids that rows learned before have already."""
+        """Raise ValueError if a row with one of these ids has been learned before."""
         refuse_known(ids, self.members[0].known_ids())
 
     def _next_piece(self, chunk: Chunk, y: Array) -> int:
-        """Return how many rows to learn before something else is to be done: a re-solve, a new class, a new map.
+        """Return how many rows to learn before something else is due: a re-solve, a new class, a new map.
 
-        A large chunk is one piece; a small one is cut so that the model does not depend on how rows came in chunks.
+        A large chunk is one piece.  A small one is cut so that the result does not depend on the size of the chunks.
         """
         if len(chunk) >= max(member.max_lag for member in self.members):
             return len(chunk)
         labels = self._labels(y)
-        known = self.classes[labels] == y
-        new = len(y) if known.all() else int(np.argmin(known))
-        if new == 0:
+        has_class = self.classes[labels] == y
+        first_new = len(y) if has_class.all() else int(np.argmin(has_class))
+        if first_new == 0:
             return 1
-        ends = [new, *(member.room(labels[:new]) for member in self.members)]
+        ends = [first_new, *(member.room(labels[:first_new]) for member in self.members)]
         if self.monitor is not None:
             ends += np.flatnonzero(self.monitor.alarms(chunk.rows, self.clock))[:1].tolist()
         return max(1, min(ends))
 
     def _fits_in_place(self, chunk: Chunk, y: Array) -> bool:
-        """Whether a chunk brings nothing but a few rows of known classes that the map can see."""
+        """Whether a chunk can be learned row by row: no new class, no re-solve due, no new map needed."""
         if not (self.classes[chunk.labels] == y).all():
             return False
         if not all(needs_no_resolve(member, chunk.labels) for member in self.members):
@@ -232,23 +234,23 @@ class StreamModel:
         return self.monitor is None or not self.monitor.alarms(chunk.rows, self.clock).any()
 
     def _labels(self, y: Array) -> Array:
-        """Class index of each label; that of some class where the label is new."""
+        """Return the class index of each label; an arbitrary one for a label of a new class."""
         return np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
 
     def _learn_piece(self, chunk: Chunk, y: Array) -> None:
-        """Learn a piece of a chunk, with whatever else there is to be done."""
+        """Learn a piece of a chunk; renew the map, add classes, re-solve and calibrate where that is due."""
         if self.monitor is not None:
             alarm = bool(self.monitor.alarms(chunk.rows, self.clock).any())
             self.monitor.residual = self.monitor.after(chunk.rows)
             if alarm:
                 chunk = self._renew(chunk)
-        chunk = self._known(chunk, y)
+        chunk = self._with_classes(chunk, y)
         self._follow_tests([learn(member, chunk, every_value=self.committee) for member in self.members], chunk)
         if all(member.n_pending == 0 for member in self.members):
             self.calibrate()
 
     def _learn_in_place(self, chunk: Chunk, detector: Any) -> StreamModel:
-        """Learn a few rows in place, with a way back."""
+        """Learn a few rows in place; undo all changes if that fails."""
         undo = Undo()
         undo.keep(self, "trust", "slopes", "detector", "pending_calibration", "clock")
         if self.monitor is not None:
@@ -267,7 +269,7 @@ class StreamModel:
         return self
 
     def _follow_tests(self, results: list[Tested], chunk: Chunk) -> None:
-        """Let trust, or the rows that offsets are learned from, follow what the machines said of a chunk."""
+        """Update trust, or the calibration rows, with the plane values of a chunk before it was learned."""
         if self.committee:
             chances = np.stack([log_chances(result.values) for result in results if result.values is not None], axis=1)
             trust_rows(chances, chunk.labels, self.trust, self.slopes, RATE)
@@ -276,9 +278,9 @@ class StreamModel:
         self.clock += len(chunk)
 
     def _renew(self, chunk: Chunk) -> Chunk:
-        """Choose new landmarks from the old ones, kept rows and the chunk; return the chunk mapped anew.
+        """Choose new landmarks from the old ones, kept rows and the chunk; return the chunk with the new map.
 
-        Sums of rows that are forgotten are carried over as the old map saw them; kept rows are mapped anew.
+        Kept rows are mapped again.  Sums over forgotten rows are transformed from the old features to the new ones.
         """
         for member in self.members:
             member.flush()
@@ -295,7 +297,7 @@ class StreamModel:
         return replace(chunk, rows=self.mapping.rows(chunk.raw))
 
     def _detect(self, chunk: Chunk, y: Array) -> tuple[Any, bool]:
-        """Tell a copy of the drift detector of right and wrong answers; return it, and whether it saw a drift."""
+        """Update a copy of the drift detector with the errors of a chunk; return it, and whether there was a drift."""
         if self.detector is None:
             return None, False
         detector, drifted = deepcopy(self.detector), False
@@ -304,13 +306,13 @@ class StreamModel:
             drifted |= bool(detector.drift_detected)
         return detector, drifted
 
-    def _known(self, chunk: Chunk, y: Array) -> Chunk:
-        """Make room for classes that have not come before; return the chunk with class indices."""
-        self._make_room(y)
+    def _with_classes(self, chunk: Chunk, y: Array) -> Chunk:
+        """Add new classes; return the chunk with class indices."""
+        self._add_classes(y)
         return replace(chunk, labels=np.searchsorted(self.classes, y))
 
-    def _make_room(self, labels: Array) -> None:
-        """Make room for classes that have not come before."""
+    def _add_classes(self, labels: Array) -> None:
+        """Add the classes of these labels that are new."""
         classes = np.unique(np.concatenate([self.classes, labels])) if len(self.classes) else np.unique(labels)
         if len(classes) == len(self.classes):
             return
@@ -326,7 +328,7 @@ class StreamModel:
         self.calibrate(at_once=True)
 
     def remove_class(self, k: int) -> None:
-        """Remove a class of which nothing is left."""
+        """Remove a class without rows."""
         self._flush_calibration()
         source = np.delete(np.arange(len(self.classes)), k)
         settings = self.settings_for(len(source))
@@ -336,7 +338,7 @@ class StreamModel:
         self.classes = np.delete(self.classes, k)
 
     def unlearn(self, rows: CheckedRows, parameters: Parameters) -> tuple[StreamModel, Unlearned]:
-        """Take rows out; returns the model without them and a report of what remains of which row."""
+        """Take rows out; return the new model, and a report of the rows of which something remains."""
         chunk = self._chunk(rows, parameters)
         clone, report = self.copy(), Unlearned()
         clone._flush_calibration()
@@ -360,7 +362,7 @@ class StreamModel:
         return clone.commit(), report
 
     def merge(self, other: StreamModel) -> StreamModel:
-        """Return a model that knows the rows of both."""
+        """Return a model of the rows of both."""
         if not self.mapping.same_as(other.mapping) or self.merge_key() != other.merge_key():
             raise ValueError(
                 "merge: the models differ in their feature map or their parameters, so their sums cannot be added. Use "
@@ -368,17 +370,17 @@ class StreamModel:
             )
         common = [key for key in self.members[0].known_ids() if key in other.members[0].known_ids()]
         if self.lineage & other.lineage or common:
-            what = f"the row with id {common[0]}" if common else "their first rows, being copies of one model"
-            raise ValueError(f"merge: both models have learned {what}; it would count twice.")
+            rows = f"the row with id {common[0]}" if common else "the same first rows, as copies of one model"
+            raise ValueError(f"merge: both models have learned {rows}, which would count twice.")
         clone = self.copy()
         clone.lineage = self.lineage | other.lineage
         clone._flush_calibration()
-        if other.mapping.frozen:  # it keeps no rows as they came, which new landmarks would need
+        if other.mapping.frozen:  # it has no rows from before the map, which new landmarks would need
             clone.mapping, clone.monitor = replace(clone.mapping, frozen=True), None
-        clone._make_room(other.classes)
+        clone._add_classes(other.classes)
         classes = np.searchsorted(clone.classes, other.classes)
-        for mine, theirs in zip(clone.members, other.members, strict=True):
-            join(mine, theirs, classes, self.clock)
+        for member, other_member in zip(clone.members, other.members, strict=True):
+            join(member, other_member, classes, self.clock)
         clone.trust = (self.clock * self.trust + other.clock * other.trust) / (self.clock + other.clock)
         clone.clock += other.clock
         clone.resolve()
@@ -392,19 +394,19 @@ class StreamModel:
             self.pending_calibration = []
 
     def resolve(self) -> None:
-        """Bring all duals, offsets and planes up to date."""
+        """Bring all duals, planes and offsets up to date."""
         for member in self.members:
             resolve(member)
         self.calibrate(at_once=True)
 
     def resolved(self) -> StreamModel:
-        """Return a copy in which all duals, offsets and planes are up to date."""
+        """Return a copy in which all duals, planes and offsets are up to date."""
         clone = self.copy()
         clone.resolve()
         return clone.commit()
 
     def calibrate(self, at_once: bool = False) -> None:
-        """Learn the decision rule anew when enough rows have been tested since."""
+        """Learn the decision rule again if enough calibration rows are new, or `at_once`."""
         self._flush_calibration()
         n_classes, settings = len(self.classes), self.settings
         if self.committee:
@@ -435,19 +437,19 @@ class StreamModel:
 
 
 def stream_components(parameters: Parameters) -> int:
-    """Return how many features the map of a stream has."""
+    """Return the number of features of the map of a stream."""
     return _STREAM_COMPONENTS if parameters.n_components == "auto" else int(parameters.n_components)
 
 
 def refuse_known(ids: Array, known: set[Any]) -> None:
-    """Refuse ids that rows learned before have already."""
-    twice = [name for name in ids if name is not None and name in known]
-    if twice:
-        raise ValueError(f"A row with id {twice[0]!r} has been learned already: every row needs an id of its own.")
+    """Raise ValueError if one of these ids is known."""
+    repeated = [key for key in ids if key is not None and key in known]
+    if repeated:
+        raise ValueError(f"A row with id {repeated[0]!r} has been learned already: every row needs an id of its own.")
 
 
 def class_factors_by_name(parameters: Parameters, classes: Array) -> Array:
-    """Return the factors of a class_weight that is a dict; "balanced" follows the stream instead."""
+    """Return the factors of a class_weight that is a dict; otherwise ones, because "balanced" changes on a stream."""
     if isinstance(parameters.class_weight, dict):
         return weights_by_name(parameters.class_weight, classes)
     return np.ones(len(classes))

@@ -1,4 +1,4 @@
-"""Sums of mapped rows per class (count, sum, Gram matrix), and a root of the inverse Gram matrix that follows them."""
+"""Sums of mapped rows of each class (count, sum, Gram matrix), and square roots of the inverse Gram matrices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEVER = np.iinfo(np.int64).max // 2
 class Moments:
     """Weighted sums of every class, in float64: count, sum of rows, Gram matrix.
 
-    Sums add up, so classes can be merged, faded and subtracted.  Class k lies at index k of all three arrays.
+    Sums can be added, scaled and subtracted, so models can be merged, rows can fade and rows can be unlearned.
 
     Attributes
     ----------
@@ -39,18 +39,18 @@ class Moments:
 
     @property
     def means(self) -> Array:
-        """Mean of every class; zero where a class has nothing."""
+        """Mean of every class; zero for a class without weight."""
         means: Array = self.sums / np.where(self.counts > 0, self.counts, 1.0)[:, None]
         return means
 
     def add(self, k: int, rows: Array, weights: Array, sign: float = 1.0) -> None:
-        """Add rows to class k, or with sign -1 take them out."""
+        """Add rows to class k, or subtract them if `sign` is -1."""
         self.counts[k] += sign * weights.sum()
         self.sums[k] += sign * (weights @ rows.astype(np.float64))
         self.add_gram(k, rows, weights, sign)
 
     def add_gram(self, k: int, rows: Array, weights: Array, sign: float = 1.0) -> None:
-        """Add rows to the Gram matrix of class k alone: their count and sum are in already."""
+        """Add rows to the Gram matrix of class k only; its count and sum contain them already."""
         self.grams[k] += sign * gram_matrix(rows, weights)
 
     def scale(self, factor: float, k: int | slice = slice(None)) -> None:
@@ -60,7 +60,7 @@ class Moments:
         self.grams[k] *= factor
 
     def remap(self, change: Array) -> None:
-        """Carry the sums over to another feature map, h_new = change h."""
+        """Change the feature map of the sums: h_new = change h."""
         self.sums = self.sums @ change.T
         self.grams = change @ self.grams @ change.T
 
@@ -77,8 +77,8 @@ class Roots:
 
         R <- R - beta zeta (R'zeta)',   beta = (1 - 1 / sqrt(1 + w ||zeta||^2)) / ||zeta||^2
 
-    and likewise for k rows at a time.  Rounding and, on a fading stream, the ridge drift meanwhile, so R is
-    now and then made anew from the Gram matrix.
+    and likewise for several rows at a time.  Rounding errors add up, and on a fading stream the ridge changes; R is
+    therefore computed again from the Gram matrix from time to time.
     """
 
     CLASS_AXES: ClassVar[dict[str, tuple[int, ...]]] = {"matrices": (0,), "ranks": (0,), "ridges": (0,)}
@@ -86,17 +86,17 @@ class Roots:
 
     def __init__(self, n_classes: int, n_columns: int, dtype: np.dtype) -> None:
         self.matrices = np.zeros((n_classes, n_columns, n_columns), dtype=dtype)
-        self.ranks = np.full(n_classes, _NEVER)  # rows since R was made; at first it is not
-        self.ridges = np.ones(n_classes)  # the ridge that R was made with
+        self.ranks = np.full(n_classes, _NEVER)  # rows added since R was computed; very many before that
+        self.ridges = np.ones(n_classes)  # the ridge that R was computed with
 
     def refresh(self, k: int, gram: Array, reg: float) -> None:
-        """Make the root of class k anew, in float64."""
+        """Compute the root of class k from its Gram matrix, in float64."""
         lower = gram_factor(gram.copy(), reg, self.matrices.dtype)
         self.matrices[k], _ = dtrtri(lower, lower=True, overwrite_c=True)
         self.ranks[k], self.ridges[k] = 0, reg
 
     def update(self, k: int, rows: Array, weights: Array) -> None:
-        """Add a few rows to class k."""
+        """Update the root of class k with a few rows."""
         root = self.matrices[k]
         zeta = weighted(rows, weights) @ root.T
         grown, vectors = np.linalg.eigh(zeta.astype(np.float64) @ zeta.T)
@@ -106,14 +106,14 @@ class Roots:
         self.ranks[k] += len(rows)
 
     def scale(self, factor: float, k: int | slice = slice(None)) -> None:
-        """Follow a multiplication of Gram matrix and ridge by `factor`."""
+        """Update the root when Gram matrix and ridge are multiplied by `factor`."""
         self.matrices[k] *= self.matrices.dtype.type(1.0 / np.sqrt(factor))
         self.ridges[k] *= factor
 
     def invalidate(self, k: int | Index) -> None:
-        """Mark the root of class k to be made anew."""
+        """Mark the root of class k to be computed again."""
         self.ranks[k] = self.matrices.shape[2]
 
     def factor(self, k: int) -> Root:
-        """Return the root of class k as the solver uses it."""
+        """Return the root of class k as a factor for the solver."""
         return Root(self.matrices[k])

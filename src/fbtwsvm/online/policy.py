@@ -1,4 +1,4 @@
-"""What a stream keeps and what it forgets."""
+"""The policy of a stream: which rows it keeps and how fast it forgets."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from ..model.settings import Parameters
 
-HALF_LIVES = (np.inf, 1000.0, 100.0, 10.0)  # of the committee behind decay="auto", in rows
+HALF_LIVES = (np.inf, 1000.0, 100.0, 10.0)  # of the members for decay="auto", in rows
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What is kept and what is forgotten; the names are those of the classifier's parameters."""
+    """The parameters of one member that decide what it keeps and forgets; the classifier documents them."""
 
     memory: int | None
     second_look: int
@@ -26,11 +26,11 @@ class Policy:
 
 
 def policies_of(parameters: Parameters) -> tuple[Policy, ...]:
-    """Return one policy, or for decay="auto" one of each speed."""
+    """Return one policy, or for decay="auto" one for each half-life."""
     if parameters.half_life is not None and parameters.decay != 1.0:
         raise ValueError("Give decay or half_life, not both: half_life=h is decay=0.5 ** (1 / h).")
     if parameters.names_map and parameters.feature_map == "exact":
-        raise ValueError("feature_map='exact' grows with every row: it cannot follow a stream. Use 'auto'.")
+        raise ValueError("feature_map='exact' grows with every row and cannot be used on a stream. Use 'auto'.")
     if parameters.decay == "auto":
         decays = [0.5 ** (1.0 / half_life) for half_life in HALF_LIVES]
     elif parameters.decay != 1.0:

@@ -16,12 +16,12 @@ from .forgotten import condense, forget
 from .kept import Kept
 from .member import Member
 
-_RIDGE_DRIFT = 1.02  # by what factor the ridge of a root may be off before it is made anew
+_RIDGE_DRIFT = 1.02  # a root is computed again when the ridge has changed by this factor
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What rows would get from planes trained without them: h.u near their own class and near each other one."""
+    """Left-out values of rows, `near` and `far` as in `absorb.Tested`, with their class indices and times."""
 
     labels: Array
     times: Array
@@ -30,9 +30,9 @@ class LeftOut:
 
 
 def resolve(member: Member, wanted: Array | None = None) -> LeftOut | None:
-    """Solve every plane that changed on the kept rows, then forget and condense.
+    """Solve every plane that has changed on the kept rows, then forget and condense.
 
-    `wanted` are times of rows whose left-out values are wanted.  Returns None where nothing was solved.
+    `wanted` are the times of the calibration rows.  Returns their left-out values, or None if no plane was solved.
     """
     member.flush()
     member.seen += member.since_solve
@@ -54,7 +54,7 @@ def resolve(member: Member, wanted: Array | None = None) -> LeftOut | None:
 
 
 def _changed_planes(member: Member) -> Array:
-    """Mark the planes that are to be solved, and make the roots that they need anew where they are off."""
+    """Mark the planes to solve, and compute their roots again where these are no longer accurate."""
     alive = member.alive
     todo = member.changed_sums[:, None] | member.changed_rows
     todo = todo & np.outer(alive, alive) & ~np.eye(member.n_classes, dtype=bool)
@@ -67,14 +67,14 @@ def _changed_planes(member: Member) -> Array:
 
 
 def _solve(member: Member, kept: Kept, starts: Array, box: Array, todo: Array, wanted: Array) -> tuple[Kept, LeftOut]:
-    """Solve planes on the kept rows; returns these with their new duals."""
+    """Solve planes on the kept rows; return the rows with their new duals, and left-out values."""
     options = member.settings.options
     problem = Problem(
         starts=starts,
         weights=kept.weights * member.class_factors[kept.labels],
         reg=member.ridge,
         wanted=wanted,
-        # A re-solve is too small for threads that nobody asked for.
+        # A re-solve is too small to gain from threads, unless the user asks for them.
         options=replace(options, n_jobs=options.n_jobs or 1),
     )
     start = Start(
@@ -85,7 +85,7 @@ def _solve(member: Member, kept: Kept, starts: Array, box: Array, todo: Array, w
         alpha=carry_duals(kept.alpha, kept.box, box),
         fixed_sums=member.forgotten.dual_sums,
     )
-    if member.policy.accept in ("inside", "outside"):  # from zero, as in the paper, for their bounds
+    if member.policy.accept in ("inside", "outside"):  # their bounds are those of a solve from zero, as in the paper
         start = replace(start, first=max(1, len(kept)), alpha=None)
     solution = solve_features(kept.rows, box, problem, start)
     member.solved |= todo
@@ -99,11 +99,11 @@ def _solve(member: Member, kept: Kept, starts: Array, box: Array, todo: Array, w
 
 
 def _boxes(member: Member, kept: Kept, starts: Array, distances: Array) -> Array:
-    """Bounds C w s of the kept rows' duals; a row has none in a plane near its own class."""
+    """Return the bounds C w s of the duals of kept rows; zero in planes near their own class."""
     settings, forgotten = member.settings, member.forgotten
     extremes = Extremes.of_classes(distances, starts)
-    gone = (forgotten.counts, forgotten.nearest, forgotten.farthest)
-    member.ranges = extremes.ranges(settings.mu, settings.membership, gone)
+    counts_and_extremes = (forgotten.counts, forgotten.nearest, forgotten.farthest)
+    member.ranges = extremes.ranges(settings.mu, settings.membership, counts_and_extremes)
     shares = member.ranges.memberships(distances, kept.labels)
     box: Array = shares * settings.C * (kept.weights * member.class_factors[kept.labels])[:, None]
     box[np.arange(len(kept)), kept.labels] = 0.0
@@ -111,7 +111,7 @@ def _boxes(member: Member, kept: Kept, starts: Array, distances: Array) -> Array
 
 
 def _condense(member: Member, kept: Kept, own_distances: Array) -> None:
-    """Condense what is too much; in the paper's way, keep the sums to those of the support."""
+    """Condense rows beyond the memory; with statistics="kept", let the sums follow the support rows."""
     policy, before = member.policy, member.kept
     member.kept = condense(
         kept, policy.memory, policy.second_look, own_distances, member.class_factors, member.forgotten

@@ -1,4 +1,4 @@
-"""How a stream starts: from its first rows, or from a fit."""
+"""Start a stream: from its first rows, or from a fit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .resolve import resolve
 def start_stream(
     rows: CheckedRows, parameters: Parameters, mapping: Mapping | None = None, gamma: float | None = None
 ) -> StreamModel:
-    """Fix gamma, map and scale, unless they are given, and learn the rows collected."""
+    """Return a stream model of the rows; gamma and the map are chosen from them unless given."""
     classes, labels = np.unique(rows.y, return_inverse=True)
     seed, settings = parameters.seed(), parameters.settings(len(classes))
     landmarks = np.zeros(len(rows), dtype=bool)
@@ -46,7 +46,7 @@ def start_stream(
 
 
 def start_from_sums(fit: BatchModel, parameters: Parameters) -> StreamModel:
-    """Go on from the sums and support rows of a fit, whose rows count as if they had all come just now."""
+    """Return a stream model that continues from the sums and support rows of a fit; none of its rows has faded."""
     sums = fit.sums
     assert sums is not None
     seed, settings = parameters.seed(), parameters.settings(len(fit.classes))
@@ -67,17 +67,17 @@ def start_from_sums(fit: BatchModel, parameters: Parameters) -> StreamModel:
     return model
 
 
-def _warn_of_size(n_classes: int, n_columns: int, dtype: np.dtype, n_machines: int) -> None:
-    """Warn when the Gram matrices and their roots will hardly fit into memory."""
-    wanted = 2 * n_machines * n_classes * n_columns**2 * (8 + dtype.itemsize)
+def _warn_of_size(n_classes: int, n_columns: int, dtype: np.dtype, n_members: int) -> None:
+    """Warn if the Gram matrices and their roots need more than half of the free memory."""
+    needed = 2 * n_members * n_classes * n_columns**2 * (8 + dtype.itemsize)
     try:
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not on this system
+    except (AttributeError, ValueError, OSError):  # not available on this system
         return
-    if wanted > 0.5 * free:
+    if needed > 0.5 * free:
         warn(
-            f"{n_classes} classes with {n_columns - 1} features need about {wanted / 2**30:.1f} GiB for their Gram "
-            f"matrices while they learn, of {free / 2**30:.1f} GiB free. Use a smaller n_components"
-            + (", or a number for decay." if n_machines > 1 else "."),
+            f"{n_classes} classes with {n_columns - 1} features need about {needed / 2**30:.1f} GiB for their Gram "
+            f"matrices while they learn; {free / 2**30:.1f} GiB are free. Use a smaller n_components"
+            + (", or a number for decay." if n_members > 1 else "."),
             ResourceWarning,
         )

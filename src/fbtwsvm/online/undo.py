@@ -1,4 +1,4 @@
-"""A way back from changes in place: what a call is about to change is remembered, and put back if the call fails."""
+"""Undo changes in place: save what a call is about to change, and restore it if the call fails."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from .._arrays import Array
 
 
 class Undo:
-    """Values of attributes, and parts of arrays, before they change."""
+    """Saved values of attributes and parts of arrays."""
 
     def __init__(self) -> None:
         self._attributes: list[tuple[Any, str, Any, Any]] = []
         self._parts: list[tuple[Array, Any, Array]] = []
 
     def keep(self, thing: Any, *names: str) -> None:
-        """Remember attributes: arrays and lists may then change in place, everything else be replaced."""
+        """Save attributes; arrays and lists may then change in place, other values may be replaced."""
         for name in names:
             value = getattr(thing, name)
             copy = value.copy() if isinstance(value, (np.ndarray, list)) else None
             self._attributes.append((thing, name, value, copy))
 
     def keep_part(self, array: Array, index: Any) -> None:
-        """Remember a part of an array that may change in place."""
+        """Save a part of an array that may change in place."""
         self._parts.append((array, index, array[index].copy()))
 
     def restore(self) -> None:
-        """Put everything back."""
+        """Restore everything that was saved."""
         for thing, name, value, copy in self._attributes:
             if copy is not None:
                 value[:] = copy

@@ -1,4 +1,4 @@
-"""Taking rows out again."""
+"""Unlearn: take rows out of a member."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from .forgotten import Trace
 from .kept import Chunk, Kept
 from .member import Member
 
-# By how much features, and their sum, of one row may differ when it is mapped among others: BLAS rounds by shape, and
-# the normalisation of landmarks makes more of it.
+# How far the features of a row, and their sum, may differ when the row is mapped together with other rows: rounding in
+# BLAS depends on the shape, and the normalisation of landmarks magnifies it.
 _SAME_FEATURE = {"float64": 1e-9, "float32": 1e-3}
 _SAME_TOTAL = {"float64": 1e-6, "float32": 5e-3}
 REASONS = {
     "landmark": "the row is a landmark of the feature map",
-    "warm_up": "gamma, the scale or the map was found from the first rows, of which it was one, and is kept",
-    "condensed": "the row is out of the sums, but may have been condensed into the planes, and came without an id",
-    "remapped": "the row was summed before the feature map was renewed, and is not kept",
-    "age": "the stream fades, the row is not kept and came without an id: how much of it is left is not known",
+    "warm_up": "the row was one of the first, from which gamma, the scale or the map was found; these do not change",
+    "condensed": "the row was taken out of the sums, but may be condensed into the planes: it came without an id",
+    "remapped": "the row is not kept, and was summed before the landmarks of the feature map were renewed",
+    "age": "the row is not kept and came without an id: on a fading stream its present weight is not known",
 }
 
 
 @dataclass
 class Unlearned:
-    """What a call of `unlearn` did.
+    """The result of a call of `unlearn`.
 
     Attributes
     ----------
     removed : int
-        Rows of which nothing is left in the planes and sums.
+        Number of rows of which nothing remains in the model.
     remaining : dict of str to list of int
-        Rows (by position in the call) of which something remains, by the reason why.
+        Reason -> positions in the call of the rows of which something remains.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Unlearned:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left of any row."""
+        """Whether nothing remains of any row."""
         return not self.remaining
 
     def add(self, reason: str, position: int) -> None:
@@ -68,29 +68,31 @@ class Unlearned:
 
 
 def find_kept(kept: Kept, rows: Chunk) -> Array:
-    """Position among the kept rows of each given one, by id where it has one, else by its values; -1 where not kept."""
-    found = np.full(len(rows), -1)
+    """Return the position of each row among the kept ones, matched by id or else by values; -1 if it is not kept."""
+    positions = np.full(len(rows), -1)
     free = np.ones(len(kept), dtype=bool)
     by_id = {key: i for i, key in enumerate(kept.ids) if key is not None}
     tolerance = _SAME_FEATURE[str(kept.rows.dtype)]
     for i, key in enumerate(rows.ids):
         if key is not None:
-            found[i] = by_id.get(key, -1)
+            positions[i] = by_id.get(key, -1)
         else:
-            same = np.flatnonzero(free & (kept.labels == rows.labels[i]))
-            apart = np.abs(kept.rows[same] - rows.rows[i]).max(axis=1) if len(same) else np.empty(0)
-            found[i] = same[apart.argmin()] if len(same) and apart.min() <= tolerance else -1
-        if found[i] >= 0:
-            free[found[i]] = False
-    return found
+            candidates = np.flatnonzero(free & (kept.labels == rows.labels[i]))
+            if len(candidates):
+                difference = np.abs(kept.rows[candidates] - rows.rows[i]).max(axis=1)
+                positions[i] = candidates[difference.argmin()] if difference.min() <= tolerance else -1
+        if positions[i] >= 0:
+            free[positions[i]] = False
+    return positions
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a row is: among the kept ones, behind a trace, or only in the sums.
+    """Where a row is: among the kept rows, forgotten with a trace, or forgotten without one.
 
-    row, weight  the row as it was learned (1, n_columns), and its weight now
-    time         when it came, -1 where that is not known
+    row, weight  the row as it was learned (1, n_columns), and its present weight
+    time         position in the stream; -1 if it is not known
+    position     position among the kept rows; -1 if it is not kept
     """
 
     row: Array
@@ -99,11 +101,11 @@ class _Place:
     time: int = -1
     position: int = -1
     trace: Trace | None = None
-    shift: float = 1.0  # what weights have been multiplied by since the trace was made
+    shift: float = 1.0  # factor by which weights have been rescaled since the trace was made
 
 
 def take_out(member: Member, rows: Chunk, renewed_at: int, report: Unlearned) -> Array:
-    """Subtract rows from a machine and drop their duals; return the times at which they came (-1: not known).
+    """Subtract rows from a member and drop their duals; return their times (-1 if a time is not known).
 
     Raises ValueError for rows that cannot have been learned.
     """
@@ -126,19 +128,21 @@ def take_out(member: Member, rows: Chunk, renewed_at: int, report: Unlearned) ->
 
 
 def _locate(member: Member, rows: Chunk, i: int, position: int) -> _Place:
-    """Find out where a row is; refuse one that cannot have been learned."""
-    k, key, row = int(rows.labels[i]), rows.ids[i], rows.rows[i : i + 1]
+    """Find where a row is; raise ValueError if it cannot have been learned."""
+    k = int(rows.labels[i])
+    key = rows.ids[i]
+    row = rows.rows[i : i + 1]
     kept, forgotten = member.kept, member.forgotten
     trace = forgotten.trace(key) if position < 0 and key is not None else None
     if position < 0 and trace is None and (key is not None or forgotten.counts[k] == 0):
         name = f"the row with id {key!r}" if key is not None else f"row {i} (class index {k})"
         raise ValueError(f"Nothing was unlearned: {name} was never learned, or has been unlearned already.")
-    known = int(kept.labels[position]) if position >= 0 else trace.label if trace is not None else k
-    if known != k:
+    label = int(kept.labels[position]) if position >= 0 else trace.label if trace is not None else k
+    if label != k:
         raise ValueError(f"The row with id {key!r} was learned with another label than the one given.")
     if position >= 0:
-        own = slice(position, position + 1)
-        return _Place(kept.rows[own], k, float(kept.weights[position]), int(kept.times[position]), position)
+        row = kept.rows[position : position + 1]
+        return _Place(row, k, float(kept.weights[position]), int(kept.times[position]), position)
     if trace is None:
         return _Place(row, k, float(rows.weights[i]))
     shift = float(np.exp(forgotten.log_scales[k] - trace.log_scale))
@@ -146,8 +150,9 @@ def _locate(member: Member, rows: Chunk, i: int, position: int) -> _Place:
 
 
 def _take_out_forgotten(member: Member, place: _Place, i: int, renewed_at: int, report: Unlearned) -> bool:
-    """Take a row that is not kept out of what is left of such rows; return whether it is still in the sums."""
-    forgotten, k, trace = member.forgotten, place.label, place.trace
+    """Take a forgotten row out of the dual sums and counts; return whether to subtract it from the moments too."""
+    forgotten = member.forgotten
+    k, trace = place.label, place.trace
     if trace is None and member.faded:
         report.add("age", i)
         return False
@@ -167,17 +172,16 @@ def _take_out_forgotten(member: Member, place: _Place, i: int, renewed_at: int, 
 
 
 def _check(member: Member, rows: Chunk) -> None:
-    """Refuse a subtraction that makes a count or Gram matrix negative: such rows cannot have been learned."""
+    """Raise ValueError if a count or Gram matrix has become negative: such rows cannot have been learned."""
     moments = member.moments
     for k in rows.present:
-        own = rows.labels == k
         rounding = 1e-9 if member.dtype == np.float64 else 1e-4
-        weight = float(rows.weights[own].sum()) * member.current_weight
+        weight = float(rows.weights[rows.labels == k].sum()) * member.current_weight
         slack = rounding * max(weight, moments.counts[k])
         if moments.counts[k] < -slack or not moments.definite(int(k), slack):
             raise ValueError(
                 "Nothing was unlearned: without these rows the sums of a class would be less than nothing, so not all "
                 "of them can have been learned (with this label and weight)."
             )
-        if moments.counts[k] <= slack:  # what is left is rounding
+        if moments.counts[k] <= slack:  # only rounding errors are left
             moments.scale(0.0, int(k))

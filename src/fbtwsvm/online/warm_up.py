@@ -1,4 +1,4 @@
-"""The first rows of a stream: they wait until the map can be fixed, and a small model answers meanwhile."""
+"""The warm-up of a stream: collect rows until the map can be chosen, and predict with a provisional model."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .model import StreamModel, refuse_known
 from .start import start_stream
 from .unlearn import Unlearned
 
-_WARM_UP = 500
-_EARLY, _EARLY_COMPONENTS = 50, 100  # rows and features of a provisional stream
+_WARM_UP = 500  # rows of the warm-up for warm_up="auto"
+_EARLY, _EARLY_COMPONENTS = 50, 100  # warm-up and features of a provisional stream
 
 
 @dataclass(frozen=True)
 class WarmUpModel:
-    """Rows that wait, and the model that answers meanwhile.
+    """The rows collected so far, and a provisional model of them.
 
     rows         all rows so far
-    wanted       how many rows the warm-up waits for
-    provisional  a quick fit of the rows where few are wanted, otherwise a small stream of its own
+    wanted       number of rows that the warm-up collects
+    provisional  a quick fit of the rows if few are wanted, otherwise a stream model with fewer features
     """
 
     stage: ClassVar[str] = "warm_up"
@@ -41,20 +41,20 @@ class WarmUpModel:
 
     @classmethod
     def begin(cls, rows: CheckedRows, parameters: Parameters) -> WarmUpModel | StreamModel:
-        """Learn the very first rows."""
+        """Return the model of the first rows of a stream."""
         if not len(rows):
             raise ValueError("Every sample_weight is zero: there is no row to learn from.")
         return cls._grown(rows, len(rows), None, parameters)
 
     def learn(self, rows: CheckedRows, parameters: Parameters) -> WarmUpModel | StreamModel:
-        """Return the model that knows these rows too: still waiting, or a stream when there are enough."""
+        """Add rows; return a warm-up model, or a stream model if there are now enough rows."""
         return self._grown(self.rows.join(rows), len(rows), self.provisional, parameters)
 
     @classmethod
     def _grown(
         cls, rows: CheckedRows, n_new: int, provisional: Any, parameters: Parameters
     ) -> WarmUpModel | StreamModel:
-        """Go on with all rows so far, of which the last `n_new` have just come."""
+        """Return the model of all rows so far; the last `n_new` are new to the provisional model."""
         wanted = warm_up_rows(parameters)
         if len(rows) >= wanted:
             stream = start_stream(rows.take(slice(0, wanted)), parameters)
@@ -65,26 +65,26 @@ class WarmUpModel:
         if provisional is None:
             return cls(rows, wanted, WarmUpModel.begin(new, small))
         if isinstance(provisional, StreamModel):
-            provisional = provisional.copy()  # it may learn in place, and this call may yet fail
+            provisional = provisional.copy()  # it may learn in place, and this call may still fail
         return cls(rows, wanted, provisional.learn(new, small))
 
     def unlearn(self, rows: CheckedRows, parameters: Parameters) -> tuple[WarmUpModel, Unlearned]:
-        """Take rows out of those that wait."""
-        left = self.rows.take(self.rows.without(rows))
-        model = self._grown(left, len(left), None, parameters)
+        """Take rows out of those collected so far."""
+        rest = self.rows.take(self.rows.without(rows))
+        model = self._grown(rest, len(rest), None, parameters)
         assert isinstance(model, WarmUpModel)  # fewer rows than before
         return model, Unlearned(removed=len(rows))
 
     def merge(self, other: Any) -> StreamModel:
-        """Refuse: the map is not fixed yet."""
-        raise ValueError(f"merge: a model is still in its warm-up ({len(self.rows)} rows): let it learn more first.")
+        """Raise ValueError: the map is not chosen yet."""
+        raise ValueError(f"merge: a model is still in its warm-up ({len(self.rows)} rows). Let it learn more first.")
 
     def refuse_known(self, ids: Array) -> None:
-        """Refuse ids that rows learned before have already."""
+        """Raise ValueError if a row with one of these ids has been learned before."""
         refuse_known(ids, set(self.rows.ids))
 
     def resolved(self) -> WarmUpModel:
-        """Return the model itself: nothing is solved later than it is learned."""
+        """Return the model itself: its provisional model is good enough."""
         return self
 
     @property
@@ -109,7 +109,7 @@ class WarmUpModel:
 
     @property
     def rule(self) -> PairRule | CommitteeRule:
-        """What turns mapped rows into answers."""
+        """The decision rule of the provisional model with its planes."""
         return self.provisional.rule
 
     @property
@@ -119,12 +119,12 @@ class WarmUpModel:
 
     @property
     def gaps(self) -> Array:
-        """Their duality gaps."""
+        """Duality gaps of these planes."""
         return self.provisional.gaps
 
     @property
     def n_iter(self) -> int:
-        """Sweeps of the plane that needed most."""
+        """Largest number of sweeps of a plane of the provisional model."""
         return self.provisional.n_iter
 
     @property
@@ -140,24 +140,24 @@ class WarmUpModel:
 
 
 def warm_up_rows(parameters: Parameters) -> int:
-    """Return how many rows are collected before the map is fixed."""
+    """Return the number of rows that the warm-up collects."""
     if parameters.warm_up != "auto":
         return int(parameters.warm_up)
     return _WARM_UP if parameters.n_components == "auto" else max(_WARM_UP, int(parameters.n_components))
 
 
 def small_stream(parameters: Parameters) -> Parameters:
-    """Return the parameters of a stream that is ready sooner: fewer features, a short warm-up."""
+    """Return the parameters of the provisional stream: fewer features, a short warm-up."""
     count = parameters.n_components
     small = _EARLY_COMPONENTS if count == "auto" else min(_EARLY_COMPONENTS, int(count))
     changes: dict[str, Any] = {"warm_up": _EARLY, "n_components": small, "drift_detector": None}
-    if not parameters.names_map:  # a transformer may need more rows than there are
+    if not parameters.names_map:  # a transformer of the user may need more rows
         changes |= {"feature_map": "auto", "kernel": "rbf", "gamma": "auto"}
     return replace(parameters, **changes)
 
 
 def _quick_fit(rows: CheckedRows, parameters: Parameters) -> BatchModel:
-    """Fit the few rows so far."""
+    """Return a quick fit of a few rows."""
     if len(np.unique(rows.y)) > 1:
         return fit_rows(parameters, rows.X, rows.y, rows.weights, quick=True)
     return BatchModel.of_one_class(rows, parameters.multiclass, parameters.decision)

@@ -1,1 +1,1 @@
-"""Problem (P): arrays in, planes and certificates out; knows no estimator."""
+"""Solve problem (P): arrays in, planes and duality gaps out, without any part of an estimator."""

@@ -1,8 +1,8 @@
 """The compiled loops of the solver: arrays in, arrays out, no Python objects.
 
-Every function releases the GIL, so that threads over classes really run side by side.  The fast-math flags allow sums
-to be reordered and multiply-adds to be fused, and nothing else: NaN and infinity keep their rules.  All loops that call
-each other live in this one file, because numba's cache on disk does not notice a change in another.
+Every function releases the GIL, so that threads over classes run in parallel.  The fast-math flags only allow sums to
+be reordered and multiply-adds to be fused; NaN and infinity keep their rules.  Loops that call each other are all in
+this file, because numba's cache on disk does not notice a change in another file.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ import numpy as np
 
 from .._arrays import compiled
 
-LEFT_OUT_SWEEPS = np.int64(20)  # of a solve without one of the rows
-SMALL_BLOCK = 512  # up to so many pushed rows, those rows leave by solving again without them
-_SLACK = 1e-9  # how far from its bounds a dual is free, relative to its box
+LEFT_OUT_SWEEPS = np.int64(20)  # most sweeps when a plane is solved again without one row
+SMALL_BLOCK = 512  # for at most so many pushed rows, the plane is solved again without each of them
+_SLACK = 1e-9  # a dual is free if it is farther from its bounds than this, relative to its box
 
 
 @compiled
 def _next_random(v: int) -> int:
-    """One step of a 31-bit linear congruential generator: enough to shuffle an order."""
+    """Return the next number of a 31-bit linear congruential generator: good enough to shuffle."""
     return (v * 1103515245 + 12345) & 0x7FFFFFFF
 
 
 @compiled
 def _products(left, right):
-    """Left @ right.T by BLAS: in one place, because each np.dot costs a second of compile time."""
+    """Return left @ right.T by BLAS; in one place, because each np.dot costs a second of compile time."""
     return np.dot(left, right.T)
 
 
 @compiled
 def _times(matrix, vector):
-    """Matrix @ vector for a float64 vector, in the precision of the matrix."""
+    """Return matrix @ vector for a float64 vector, in the precision of the matrix."""
     out = np.zeros(matrix.shape[0], dtype=matrix.dtype)
     rounded = vector.astype(matrix.dtype)
     for i in range(matrix.shape[0]):
@@ -44,7 +44,7 @@ def _times(matrix, vector):
 
 @compiled
 def _combine(rows, vector, out):
-    """Out = sum_i vector_i rows_i; most entries of a dual vector are zero and cost nothing."""
+    """Set out = sum_i vector_i rows_i, skipping the zeros, which are most entries of a dual vector."""
     out[:] = 0.0
     for i in range(rows.shape[0]):
         if vector[i] != 0.0:
@@ -56,7 +56,7 @@ def _combine(rows, vector, out):
 
 @compiled
 def _relative_gap(v, box, alpha, primal_at_zero):
-    """Duality gap over `primal_at_zero` from v = Q alpha: sum of alpha_i grad_i + box_i max(0, -grad_i)."""
+    """Return the gap, sum of alpha_i grad_i + box_i max(0, -grad_i), relative to `primal_at_zero`; v = Q alpha."""
     gap = 0.0
     for i in range(v.shape[0]):
         grad = v[i] - 1.0
@@ -66,7 +66,7 @@ def _relative_gap(v, box, alpha, primal_at_zero):
 
 @compiled
 def _diagonal(matrix):
-    """Copy of the diagonal."""
+    """Return a copy of the diagonal."""
     out = np.empty(matrix.shape[0], dtype=matrix.dtype)
     for i in range(matrix.shape[0]):
         out[i] = matrix[i, i]
@@ -75,7 +75,7 @@ def _diagonal(matrix):
 
 @compiled
 def _gap_at_rest(rows, box, alpha, v, dual_form):
-    """Duality gap where alpha is; arguments as in `descend`."""
+    """Return the duality gap at a fixed alpha; arguments as in `descend`."""
     gap = 0.0
     for i in range(box.shape[0]):
         grad = -1.0
@@ -90,23 +90,21 @@ def _gap_at_rest(rows, box, alpha, v, dual_form):
 
 @compiled
 def descend(rows, diagonal, box, alpha, v, dual_form, primal_at_zero, tol, max_sweeps, seed, bounds):
-    """Dual coordinate descent with shrinking (Hsieh et al. 2008); `alpha` and `v` in place.
+    """Minimise the dual by coordinate descent with shrinking (Hsieh et al. 2008); changes `alpha` and `v` in place.
 
-    Minimises 1/2 alpha'Q alpha - sum(alpha) over 0 <= alpha_i <= box_i with Q_ij = zeta_i.zeta_j.
+    The objective is 1/2 alpha'Q alpha - sum(alpha) over 0 <= alpha_i <= box_i, with Q_ij = zeta_i.zeta_j.
 
-    rows form   `rows` are the zeta_i and `v` is sum_i alpha_i zeta_i, so (Q alpha)_i is a
-                dot product;
-    dual form   `rows` are those of Q itself and `v` is Q alpha, so (Q alpha)_i is read off.
+    rows form   `rows` are the zeta_i and `v` is sum_i alpha_i zeta_i, so that (Q alpha)_i is a dot product
+    dual form   `rows` are those of Q and `v` is Q alpha, so that (Q alpha)_i is v_i
 
-    Either way a step reads one row and adds a multiple of one row to the v.  Stops when the
-    gap over `primal_at_zero` (which is sum C w s of the whole problem) is at most `tol`, when rounding lets nothing
-    move any more, or after `max_sweeps`.  `bounds` widens to the smallest and largest projected gradient of all sweeps.
-    Returns the number of sweeps.
+    In both forms a step reads one row and adds a multiple of it to `v`.  Stops when the gap, relative to
+    `primal_at_zero` (the sum of C w s), is at most `tol`, when rounding stops all progress, or after `max_sweeps`.
+    `bounds` widens to the smallest and largest projected gradient of all sweeps.  Returns the number of sweeps.
     """
     n = box.shape[0]
     active = np.arange(n)
     n_active = n
-    upper, lower = np.inf, -np.inf  # shrinking thresholds: those of the sweep before
+    upper, lower = np.inf, -np.inf  # shrinking thresholds, from the sweep before
     rounding = 4.0 * np.finfo(v.dtype).eps
     random = (seed * 2654435761 + 1) & 0x7FFFFFFF
     sweep = 0
@@ -149,7 +147,7 @@ def descend(rows, diagonal, box, alpha, v, dual_form, primal_at_zero, tol, max_s
         bounds[0], bounds[1] = min(bounds[0], smallest), max(bounds[1], largest)
         stuck = largest - smallest <= rounding
         if gap <= 0.5 * tol * primal_at_zero or stuck:
-            # `gap` was added up while alpha moved: certify it at a standstill.
+            # `gap` was added up while alpha changed: compute it again at a fixed alpha.
             if n_active == n and (_gap_at_rest(rows, box, alpha, v, dual_form) <= tol * primal_at_zero or stuck):
                 break
             n_active, upper, lower = n, np.inf, -np.inf
@@ -177,7 +175,7 @@ def free_duals(alpha, box):
 
 @compiled
 def carried(alpha, box, new_box):
-    """Where a dual starts when its bound changes: what was at its bound stays there."""
+    """Return the start of a dual whose bound has changed: a dual at its bound stays at its bound."""
     if alpha > 0.0 and alpha >= (1.0 - 1e-12) * box:
         return new_box
     return min(alpha, new_box)
@@ -185,7 +183,7 @@ def carried(alpha, box, new_box):
 
 @compiled
 def carry_duals(alpha, box, new_box):
-    """Where duals (n, k) start when their bounds change."""
+    """Return the start of duals (n, k) whose bounds have changed."""
     out = np.empty_like(new_box)
     for i in range(alpha.shape[0]):
         for k in range(alpha.shape[1]):
@@ -195,9 +193,9 @@ def carry_duals(alpha, box, new_box):
 
 @compiled
 def _factor(system, floor):
-    """Cholesky factor in place, lower triangle; a point that depends on those before it gets an infinite pivot.
+    """Replace the lower triangle by its Cholesky factor; a row that depends on those before it gets an infinite pivot.
 
-    Division by the pivot then makes it count for nothing, which is what a dependent point adds to a projection.
+    Division by that pivot gives zero, which is what a dependent row adds to a projection.
     """
     n = system.shape[0]
     for j in range(n):
@@ -213,14 +211,14 @@ def _factor(system, floor):
 
 @compiled
 def left_out_near(q, cross, leverage, values, box, alpha, ridge, noise, out):
-    """Values that rows of the near class would get from a plane trained without them, into `out`.
+    """Write the left-out values of rows of the near class into `out`.
 
-    With the free points F (0 < alpha < box) held at the margin, row i leaves the Gram matrix by a rank-one
-    change of the whitened system projected off F (M = I - P_F), which gives h_i.u / (1 - w_i zeta_i'M zeta_i).
+    The free rows F (0 < alpha < box) stay at the margin.  Taking row i out of the Gram matrix is then a rank-one change
+    of the whitened system projected off F (M = I - P_F), which gives h_i.u / (1 - w_i zeta_i'M zeta_i).
 
-    `q` is the dual matrix of the pushed rows, `cross` (pushed, near) holds sqrt(w_i) zeta_j.zeta_i and `leverage` is
-    w_i zeta_i.zeta_i.  `ridge`, relative to the largest diagonal entry, and `noise`, the rounding
-    error of q, keep the system of F definite.
+    `q` is the dual matrix of the pushed rows, `cross` (n_pushed, n_near) holds sqrt(w_i) zeta_j.zeta_i and `leverage`
+    is w_i zeta_i.zeta_i.  Two terms keep the system of F definite: `ridge`, relative to the largest diagonal entry, and
+    `noise`, the rounding error of q.
     """
     free = np.empty(alpha.shape[0], dtype=np.int64)
     n_free = 0
@@ -238,7 +236,7 @@ def left_out_near(q, cross, leverage, values, box, alpha, ridge, noise, out):
         system[k, k] += ridge * largest + noise
     _factor(system, 0.5 * (ridge * largest + noise))
     n = values.shape[0]
-    seen = np.empty((n_free, n))  # rows of the near class lie side by side, so that all are projected at once
+    seen = np.empty((n_free, n))  # one column for each near row, so that the inner loop runs over all of them
     projected = np.empty(n)
     for i in range(n):
         projected[i] = leverage[i]
@@ -259,10 +257,10 @@ def left_out_near(q, cross, leverage, values, box, alpha, ridge, noise, out):
 
 @compiled
 def left_out_pushed(q, diagonal, v, wanted, box, alpha, out):
-    """Values that pushed rows would get from a plane trained without them, into `out`.
+    """Write the left-out values of pushed rows into `out`.
 
-    The loss of one row moves others to or from the margin, so the plane is solved again without it, from where
-    the solution stands (`v` = Q alpha).  Rows with alpha = 0 do not matter to the plane and keep their value.
+    Without a row, other rows may move to or from the margin.  The plane is therefore solved again without it, starting
+    from the solution (`v` = Q alpha).  Rows with alpha = 0 have no part in the plane and keep their value.
     """
     primal_at_zero, bounds = box.sum(), np.zeros(2)
     for j in range(alpha.shape[0]):
@@ -309,17 +307,17 @@ def solve_kernel_blocks(
     max_sweeps,
     seed,
 ):
-    """Solve the planes of class `near` against every other class from inner products alone.
+    """Solve the planes near class `near` against every other class from inner products alone.
 
-    With M = reg I + K_aa = L L', `whitened` holds L^-1 K_ai and `crossed` L^-T L^-1 K_ai, a row for each training
-    row i.  The dual matrix of block b is Q = (K_bb - W_b W_b') / reg (Woodbury).  `alpha` (n_multiples, n) is solved
-    in place, for several multiples of the boxes, each from the solution before it.
+    With M = reg I + K_aa = L L', `whitened` holds L^-1 K_ai and `crossed` L^-T L^-1 K_ai, one row for each training
+    row i.  The dual matrix of class b is Q = (K_bb - W_b W_b') / reg (Woodbury).  Several multiples of the boxes are
+    solved, each from the solution before it; the duals are written to `alpha` (n_multiples, n).
 
     Returns
     -------
     dual_sums : (n_multiples, n_classes, n_near), M^-1 K_ab alpha
     near_out, push_out : left-out values of the near rows (n_multiples, n_near, n_classes) and of the pushed rows
-        (n_multiples, n); those of blocks with more than SMALL_BLOCK rows are plain values
+        (n_multiples, n); plain plane values for classes with more than SMALL_BLOCK rows
     sweeps, gaps : (n_multiples, n_classes)
     """
     n_classes, n_near, n_multiples = starts.shape[0] - 1, whitened.shape[1], multiples.shape[0]
@@ -378,7 +376,7 @@ def solve_kernel_blocks(
 
 @compiled
 def _signed(rows, signs):
-    """Rows with their columns multiplied by `signs`, or the rows themselves where there are none."""
+    """Return the rows with their columns multiplied by `signs`, or the rows themselves if `signs` is empty."""
     if signs.shape[0] == 0:
         return rows
     out = np.empty_like(rows)
@@ -392,14 +390,13 @@ def _signed(rows, signs):
 def solve_row_blocks(
     rows, signs, starts, todo, primal_at_zero, box, alpha, fixed_sums, dual_sums, bounds, tol, max_sweeps, seed
 ):
-    """Solve planes of one near class on whitened working-set rows; `alpha`, `dual_sums` and `bounds` in place.
+    """Solve the planes near one class on a whitened working set; changes `alpha`, `dual_sums` and `bounds` in place.
 
-    Block b of `rows` holds the zeta_i of class b, and `fixed_sums[b]` is the sum of alpha_i zeta_i over rows that are
-    no longer there; classes that are not `todo` are left alone.  Q_ij = sum_k signs_k zeta_ik zeta_jk, without `signs`
-    the plain product.  A block with fewer rows than features works on its dual matrix, a larger one without signs on
-    the rows themselves.  Row b of
-    `dual_sums` becomes fixed_sums[b] + sum alpha_i zeta_i.  `max_sweeps` is what each class has left.  Returns the
-    sweeps per class.
+    Block b of `rows` holds the zeta_i of class b; `fixed_sums[b]` is the sum of alpha_i zeta_i over its forgotten rows.
+    Classes that are not `todo` are skipped.  Q_ij = sum_k signs_k zeta_ik zeta_jk, or the plain product if `signs` is
+    empty.  A block with fewer rows than columns, or with signs, is solved on its dual matrix; any other on its rows.
+    Row b of `dual_sums` becomes fixed_sums[b] + sum alpha_i zeta_i.  `max_sweeps` are the sweeps left for each class.
+    Returns the sweeps of each class.
     """
     n_classes = starts.shape[0] - 1
     sweeps = np.zeros(n_classes, dtype=np.int64)
@@ -451,10 +448,10 @@ def solve_row_blocks(
 def left_out_blocks(
     rows, signs, starts, near, cross, leverage, near_values, wanted, box, alpha, ridge, values, near_out
 ):
-    """Left-out values of the planes of class `near` on the whitened working set, for blocks up to SMALL_BLOCK.
+    """Compute left-out values of the planes near class `near`, for classes with at most SMALL_BLOCK working-set rows.
 
-    `cross` (n, n_near) are the products with near rows that `left_out_near` wants, `near_values` (n_near, n_classes)
-    the plane values of those; `near_out` and the working-set rows' `values` are corrected in place.
+    `cross` (n, n_near) are the products that `left_out_near` takes, `near_values` (n_near, n_classes) the plane values
+    of the near rows.  Left-out values replace plane values in `near_out` and, for working-set rows, in `values`.
     """
     for b in range(starts.shape[0] - 1):
         first, last = starts[b], starts[b + 1]

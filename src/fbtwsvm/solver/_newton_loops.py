@@ -1,4 +1,4 @@
-"""The compiled loops of Newton's method: the rounded hinge of many rows, and the search along a step."""
+"""The compiled loops of Newton's method: the smoothed hinge of many rows, and the line search along a step."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .._arrays import compiled
 
 @compiled
 def smooth_hinge(x, box, widths):
-    """Look at pushed rows from several planes, with hinges rounded over a zone around the margin.
+    """Compute the smoothed hinge loss of pushed rows in several planes.
 
-    `x` and `box` (n_planes, n) are 1 + h_i.u and C w_i s_i, `widths` the zone of each plane.  The loss is
-    box (x + width / 2)^2 / (2 width) in the zone |x| < width / 2 and the hinge box max(0, x) outside.
+    `x` and `box` (n_planes, n) are 1 + h_i.u and C w_i s_i; `widths` are those of the zones.  The loss is
+    box (x + width / 2)^2 / (2 width) in the zone |x| < width / 2, and the hinge box max(0, x) outside.
 
     Returns
     -------
-    hinge : (n_planes,), sum of the true hinge
-    duals : (n_planes, n), slope of the rounded loss
+    hinge : (n_planes,), sum of the true hinge loss
+    duals : (n_planes, n), slope of the smoothed loss
     roots : (n_planes, n), square root of its curvature
     """
     n_planes, n = x.shape
@@ -39,7 +39,7 @@ def smooth_hinge(x, box, widths):
 
 @compiled
 def any_column(values):
-    """Mark the columns in which any entry is not zero."""
+    """Mark the columns with any entry that is not zero."""
     found = np.zeros(values.shape[1], dtype=np.bool_)
     for k in range(values.shape[0]):
         for i in range(values.shape[1]):
@@ -50,10 +50,10 @@ def any_column(values):
 
 @compiled
 def hinge_search(x, ahead, box, width, slope, bend):
-    """Length of the best step from values x towards `ahead`, for rounded hinges as in `smooth_hinge`.
+    """Return the best step length t from values `x` towards `ahead`, for the loss of `smooth_hinge`.
 
-    The quadratic part of the objective adds `slope` t + `bend` t^2 / 2.  The derivative is piecewise linear and grows:
-    Newton's method on it, kept between bounds.
+    The quadratic part of the objective adds `slope` t + `bend` t^2 / 2.  The derivative is piecewise linear and
+    increasing; its root is found by Newton's method between bounds.
     """
     half = 0.5 * width
     low, high, t = 0.0, np.inf, 1.0

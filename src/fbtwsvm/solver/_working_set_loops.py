@@ -1,4 +1,4 @@
-"""The compiled loops of working sets: which rows join, and the plane values that decide it."""
+"""The compiled loops of working sets: plane values, and which rows join."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .._arrays import compiled
 
 @compiled
 def select_violators(values, box, alpha, in_set, starts, todo, primal_at_zero, tol, growth, at_least):
-    """Mark in `in_set` the rows that contribute most to the gap of each plane that is `todo`.
+    """Mark in `in_set` the rows that add most to the gap of each plane that is `todo`.
 
-    `values` are h_i.u of the plane that pushes row i.  Row i outside the working set adds
-    box_i max(0, 1 + h_i.u) to the gap; of those that add anything the largest join, at most
-    `growth` times the block's present set (and `at_least` at a time).  Returns the gap over `primal_at_zero` per class
-    and how many rows joined each.
+    `values` are h_i.u in the plane that pushes row i.  A row outside the working set adds box_i max(0, 1 + h_i.u) to
+    the gap.  The rows that add most join: at most `growth` times the rows of the class that are in the set already, or
+    `at_least` if that is more.  Returns the gap of each class, relative to `primal_at_zero`, and how many of its rows
+    joined.
     """
     n_classes = starts.shape[0] - 1
     gaps = np.zeros(n_classes)
@@ -66,12 +66,12 @@ def first_set(values, starts, todo, count, in_set):
 
 @compiled
 def plane_values(rows, planes, out):
-    """Out[k, i] = rows_i.planes_k for a few planes: one pass over the rows, at the speed of memory, unlike BLAS."""
+    """Set out[k, i] = rows_i.planes_k for a few planes, in one pass over the rows."""
     zero = rows.dtype.type(0.0)
     for i in range(rows.shape[0]):
         row = rows[i]
         k = 0
-        while k + 4 <= planes.shape[0]:  # four at a time: a row is read from memory once, from the cache thereafter
+        while k + 4 <= planes.shape[0]:  # four planes at a time: the row is read once for all four
             first, second, third, fourth = planes[k], planes[k + 1], planes[k + 2], planes[k + 3]
             a, b, c, d = zero, zero, zero, zero
             for j in range(row.shape[0]):

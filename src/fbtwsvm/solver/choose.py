@@ -1,8 +1,8 @@
-"""Which of the three ways solves which plane.
+"""Choose the method for each plane.
 
-Classes with fewer rows than features are solved from inner products (`kernel`), others on mapped rows in the dual
-(`dual`).  When classes have very many rows, a sample of them, each standing for many, comes first: planes that few rows
-push then go on in the dual, those that very many rows push, because classes overlap, by Newton's method (`newton`).
+Planes are solved from inner products (`kernel`) if that is cheaper, otherwise on mapped rows in the dual (`dual`).  If
+a class has very many rows, a sample is solved first.  It shows how many rows push each plane: planes with few such rows
+are then solved in the dual, planes with very many (the classes overlap) by Newton's method (`newton`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .kernel import solve_kernel_path
 from .newton import RowReader, solve_newton
 from .problem import Factor, Problem, Solution, Start
 
-MANY_ROWS = 8192  # rows of the largest class from which on a sample comes first
-_MOST_KERNEL_ROWS = 8192  # a kernel matrix of half a gigabyte
-_SAMPLED = 16  # one row in so many makes the sample
-_SMALLEST_SAMPLE, _LARGEST_SAMPLE = 1024, 16384  # of a class
-_SHARPEST = 1e-4  # gap that the rounded hinge of Newton's method can still reach
-_CROWDED = 64  # pushing rows, in units of columns, from which on Newton's method is the faster
-_MOST_FACTORS = 2**30  # bytes of factors that are kept from the sample for the planes of all rows
+MANY_ROWS = 8192  # if the largest class has more rows than this, a sample is solved first
+_MOST_KERNEL_ROWS = 8192  # their kernel matrix takes half a gigabyte
+_SAMPLED = 16  # one row in 16 is sampled
+_SMALLEST_SAMPLE, _LARGEST_SAMPLE = 1024, 16384  # rows of each class
+_SHARPEST = 1e-4  # smallest gap that Newton's method reaches with a smoothed hinge
+_CROWDED = 64  # Newton's method is faster if more than 64 rows per column have a positive dual
+_MOST_FACTORS = 2**30  # bytes of factors kept between the sample and the final solve
 
 Grams = Callable[[], Sequence[Array]]
 
@@ -41,10 +41,10 @@ def solve_mapped(
     make_grams: Grams,
     seed: int,
 ) -> list[Solution]:
-    """Solve all planes on mapped rows in memory for several multiples of the boxes, each from the one before.
+    """Solve all planes on mapped rows in memory for several multiples of the boxes, each from the solution before it.
 
-    `grams` are the Gram matrices of the classes without the ridge, where they are known; `make_grams` makes them where
-    all are needed at once.
+    `grams` are the Gram matrices of the classes without the ridge, if already computed.  `make_grams` computes them; it
+    is called only if all of them are needed at once.
     """
     if _kernel_is_cheaper(problem.starts, rows.shape[1]):
         precise = rows.astype(np.float64, copy=False)
@@ -53,8 +53,8 @@ def solve_mapped(
             solution.planes = solution.planes.astype(rows.dtype)
         return solutions
     if np.diff(problem.starts).max() > MANY_ROWS:
-        known = make_grams() if grams is None else grams
-        return [_solve_many_rows(rows, multiple * box, problem, means, known, seed) for multiple in multiples]
+        grams = make_grams() if grams is None else grams
+        return [_solve_many_rows(rows, multiple * box, problem, means, grams, seed) for multiple in multiples]
     return solve_path(rows, box, problem, Start.cold(rows, means, problem, grams), multiples)
 
 
@@ -71,7 +71,7 @@ def solve_read(reader: RowReader, problem: Problem, means: Array, grams: Sequenc
 def _solve_many_rows(
     rows: Array, box: Array, problem: Problem, means: Array, grams: Sequence[Array], seed: int
 ) -> Solution:
-    """Solve all planes of classes of which some have very many rows."""
+    """Solve all planes if some classes have very many rows."""
     start = _start(means, grams, problem, rows.dtype)
     reader = RowReader(lambda index: rows[index], lambda index, _: box[index])
     first, pushing = _first_planes(reader, problem, start, seed)
@@ -82,16 +82,16 @@ def _solve_many_rows(
 
 
 def _start(means: Array, grams: Sequence[Array], problem: Problem, dtype: np.dtype) -> Start:
-    """Begin from Gram matrices; their factors are kept for a second use as far as memory allows."""
+    """Start from Gram matrices; keep their factors for the second use if memory allows."""
     kept: dict[int, Factor] = {}
     fits = len(grams) * means.shape[1] ** 2 * dtype.itemsize <= _MOST_FACTORS
 
     def factor(a: int) -> Factor:
         if a not in kept:
-            made = Whitener(grams[a].copy(), float(problem.reg[a]), dtype)
+            whitener = Whitener(grams[a].copy(), float(problem.reg[a]), dtype)
             if not fits:
-                return made
-            kept[a] = made
+                return whitener
+            kept[a] = whitener
         return kept[a]
 
     todo = ~np.eye(len(grams), dtype=bool)
@@ -99,7 +99,7 @@ def _start(means: Array, grams: Sequence[Array], problem: Problem, dtype: np.dty
 
 
 def _first_planes(reader: RowReader, problem: Problem, start: Start, seed: int) -> tuple[Array, Array]:
-    """Solve on a sample; return the planes, and about how many rows push each."""
+    """Solve on a sample; return the planes, and an estimate of how many rows push each of them."""
     random = np.random.default_rng(seed)
     sizes = np.diff(problem.starts)
     counts = np.minimum(sizes, np.clip(sizes // _SAMPLED, _SMALLEST_SAMPLE, _LARGEST_SAMPLE))
@@ -125,7 +125,7 @@ def _first_planes(reader: RowReader, problem: Problem, start: Start, seed: int) 
 
 
 def _kernel_is_cheaper(starts: Array, n_columns: int) -> bool:
-    """Compare the multiplications of both forms (the feature form whitens about a quarter of all rows)."""
+    """Compare the multiplications of `kernel` and `dual`, which whitens about a quarter of all rows."""
     sizes = np.diff(starts).astype(float)
     n, n_classes = sizes.sum(), len(sizes)
     feature = n * n_columns**2 / 2 + n_classes * n_columns**3 / 3 + n_classes * n * n_columns**2 / 4

@@ -1,4 +1,4 @@
-"""Gram matrices and their factors: G = reg I + sum w_i h_i h_i' of a class, and a square root of its inverse."""
+"""Gram matrices and their factors: G = reg I + sum w_i h_i h_i' of a class, and square roots of G^-1."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scipy.linalg.lapack import dtrtri
 from .._arrays import Array, tiles
 from .._linalg import lower_factor
 
-_TILE = 8192  # rows per float32 product before the sum goes on in float64
+_TILE = 8192  # rows per float32 product; the products are added up in float64
 
 
 def weighted(rows: Array, weights: Array) -> Array:
-    """Return sqrt(w_i) h_i, or `rows` itself when every weight is one."""
+    """Return sqrt(w_i) h_i for each row, or `rows` itself if every weight is one."""
     if np.all(weights == 1.0):
         return rows
     scaled: Array = rows * np.sqrt(weights).astype(rows.dtype)[:, None]
@@ -23,16 +23,16 @@ def weighted(rows: Array, weights: Array) -> Array:
 
 
 def gram_matrix(rows: Array, weights: Array) -> Array:
-    """Sum of w_i h_i h_i' in float64, from products in the rows' own precision."""
+    """Return the sum of w_i h_i h_i' in float64, from products in the precision of the rows."""
     total = np.zeros((rows.shape[1], rows.shape[1]))
     for part in tiles(0, len(rows), _TILE):
         tile = weighted(rows[part], weights[part])
-        total += tile.T @ tile  # numpy sees the transpose and calls SYRK
+        total += tile.T @ tile  # NumPy recognises the transpose and calls SYRK
     return total
 
 
 def class_means(rows: Array, weights: Array, starts: Array) -> Array:
-    """Weighted mean of every class; rows sorted by class, blocks from `starts`."""
+    """Return the weighted mean of every class; rows are sorted by class, in blocks from `starts`."""
     means = np.empty((len(starts) - 1, rows.shape[1]))
     for k, (first, last) in enumerate(pairwise(starts)):
         total = np.zeros(rows.shape[1])
@@ -43,29 +43,28 @@ def class_means(rows: Array, weights: Array, starts: Array) -> Array:
 
 
 def gram_factor(gram: Array, reg: float, dtype: np.dtype) -> Array:
-    """Cholesky factor of G = Gram + reg I; the Gram matrix given is used up."""
+    """Return the Cholesky factor of G = gram + reg I; overwrites `gram`."""
     gram[np.diag_indices_from(gram)] += reg
     return lower_factor(
         gram,
-        f"The Gram matrix of a class is not positive definite: reg={reg:g} is below the rounding of {dtype} rows. "
+        f"The Gram matrix of a class is not positive definite: reg={reg:g} is below the rounding error of {dtype}. "
         "Raise reg, or pass float64.",
     )
 
 
 def kernel_factor(system: Array) -> Array:
-    """Cholesky factor of a system of inner products, which is used up."""
+    """Return the Cholesky factor of a kernel matrix plus its ridge; overwrites `system`."""
     return lower_factor(
         system,
-        "The kernel matrix is not positive semi-definite. A kernel that is a function must be symmetric and have no "
-        "negative eigenvalues; where it is only nearly singular, raise reg.",
+        "The kernel matrix is not positive semi-definite. A kernel function of your own must be symmetric and have no "
+        "negative eigenvalues. If the matrix is only nearly singular, raise reg.",
     )
 
 
 class Whitener:
-    """The Cholesky factor of G = Gram + reg I, kept in the precision of the rows.
+    """The Cholesky factor L of G = gram + reg I, in the precision of the rows.
 
-    With G = L L', a row becomes zeta = L^-1 h and a whitened plane v = L'u goes back to u.  The Gram matrix given is
-    used up.
+    It turns a row h into zeta = L^-1 h, and a sum of alpha_i zeta_i into the plane u.  Overwrites `gram`.
     """
 
     def __init__(self, gram: Array, reg: float, dtype: np.dtype) -> None:
@@ -78,7 +77,7 @@ class Whitener:
         return np.ascontiguousarray(solved.T)
 
     def planes(self, dual_sums: Array) -> Array:
-        """Return u = -L^-T p for each row p = sum alpha_i zeta_i (design: u = -G^-1 q)."""
+        """Return u = -L^-T p for each row p = sum alpha_i zeta_i."""
         solved = solve_triangular(self.factor, dual_sums.T, lower=True, trans="T", check_finite=False)
         return np.ascontiguousarray(-solved.T)
 
@@ -88,10 +87,10 @@ class Whitener:
 
 
 class LowRankWhitener:
-    """G = reg I + H'H of a class with fewer rows than columns, by Woodbury's identity: G is never formed.
+    """A factor of G = reg I + H'H for a class with fewer rows than columns, by Woodbury's identity; never forms G.
 
-    With M = reg I + H H' = L L' and T = L^-1 H,  G^-1 = (I - T'T) / reg.  "Whitened" rows are [h, T h], whose products
-    are those of zeta under `signs`: 1 / reg for the first part, -1 / reg for the second.
+    With M = reg I + H H' = L L' and T = L^-1 H,  G^-1 = (I - T'T) / reg.  A "whitened" row is [h, T h].  Products of
+    such rows use `signs`: 1 / reg for the first part, -1 / reg for the second.
     """
 
     def __init__(self, rows: Array, weights: Array, reg: float) -> None:
@@ -112,19 +111,19 @@ class LowRankWhitener:
         return out
 
     def planes(self, dual_sums: Array) -> Array:
-        """Return u = -G^-1 q for each sum of alpha_i [h_i, T h_i]."""
+        """Return u = -G^-1 sum alpha_i h_i for each row sum alpha_i [h_i, T h_i]."""
         n_columns = self.explained.shape[1]
         planes: Array = (dual_sums[:, n_columns:] @ self.explained - dual_sums[:, :n_columns]) * self.signs[0]
         return planes
 
     def near(self, whitened: Array, own: Array, chosen: Array) -> tuple[Array, Array]:
-        """Return products of whitened rows with near rows, and these rows' leverage."""
+        """Return the products of whitened rows with near rows, and the leverage of the near rows."""
         cross: Array = whitened[:, self.explained.shape[1] :] @ self.inverse[:, chosen]
         return cross, self.leverage[chosen]
 
 
 class Root:
-    """One root R: zeta = R h, and back u = -R'v."""
+    """A given square root R of G^-1: zeta = R h, and u = -R'p."""
 
     def __init__(self, matrix: Array) -> None:
         self.matrix = matrix
@@ -146,7 +145,7 @@ class Root:
 
 
 def near_products(factor: Whitener | Root, whitened: Array, own: Array) -> tuple[Array, Array]:
-    """Return products of whitened rows with near rows, sqrt(w_i) h_i, and the squares of these."""
+    """Return the products of whitened rows with near rows, sqrt(w_i) h_i, and the squares of these."""
     near_rows = factor.rows(own)
     cross: Array = whitened @ near_rows.T
     return cross, np.einsum("ij,ij->i", near_rows, near_rows)

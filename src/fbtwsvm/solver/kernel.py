@@ -1,4 +1,4 @@
-"""Problem (P) from inner products alone, by Woodbury's identity; the problem and its solution are those of `planes`."""
+"""Solve problem (P) from inner products alone, by Woodbury's identity."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .problem import Problem, Solution
 def solve_kernel_path(
     kernel: Array, box: Array, problem: Problem, multiples: Sequence[float], rows: Array | None = None
 ) -> list[Solution]:
-    """Solve every plane from the kernel matrix of all rows, with the bias's 1 already added to it.
+    """Solve every plane from the kernel matrix of all rows, to which the 1 of the bias is already added.
 
-    Several multiples of the boxes are solved, each from the solution before it.  The planes come back as coefficients
-    of the training rows, or as u when the mapped `rows` are given too.  In float64 always: Q is a difference of near
-    equals divided by reg.
+    Solves several multiples of the boxes, each from the solution before it.  The planes are coefficients of the
+    training rows, or u if the mapped `rows` are given.  Always works in float64: Q is a difference of nearly equal
+    numbers, divided by reg.
     """
     solutions = [Solution.empty(problem, 0) for _ in multiples]
     options = problem.options
@@ -38,7 +38,7 @@ def solve_kernel_path(
         whitened = near_rows.T @ inverse_factor.T
         crossed = whitened @ inverse_factor
         alpha, own_box = np.zeros((len(multiples), len(kernel))), np.ascontiguousarray(box[:, a])
-        # Q is a difference of near equals divided by reg: what rounding leaves in it.
+        # Rounding error of Q, a difference of nearly equal numbers divided by reg.
         noise = 100.0 * np.finfo(np.float64).eps * len(root) * float(np.abs(np.diag(kernel)).max()) / reg
         dual_sums, near_out, push_out, sweeps, gaps = _loops.solve_kernel_blocks(
             kernel, whitened, crossed, leverage, root, problem.starts, a, reg, problem.wanted, own_box,
@@ -47,13 +47,12 @@ def solve_kernel_path(
         for m, solution in enumerate(solutions):
             for b in problem.large_blocks(problem.starts):
                 if b != a:
-                    far = problem.block(b)
-                    used = np.flatnonzero(alpha[m, far] > 0)
-                    mine = np.arange(far.start, far.stop)[used]
-                    q = (kernel[np.ix_(mine, mine)] - whitened[mine] @ whitened[mine].T) / reg
-                    near_out[m, :, b], push_out[m, mine] = left_out_large(
-                        q, crossed[mine], leverage, near_out[m, :, b], push_out[m, mine],
-                        own_box[mine] * multiples[m], alpha[m, mine], noise,
+                    pushed = problem.block(b)
+                    support = pushed.start + np.flatnonzero(alpha[m, pushed] > 0)
+                    q = (kernel[np.ix_(support, support)] - whitened[support] @ whitened[support].T) / reg
+                    near_out[m, :, b], push_out[m, support] = left_out_large(
+                        q, crossed[support], leverage, near_out[m, :, b], push_out[m, support],
+                        own_box[support] * multiples[m], alpha[m, support], noise,
                     )  # fmt: skip
             _, lines = problem.wanted_rows(a)
             solution.alpha[:, a] = alpha[m]
@@ -70,15 +69,16 @@ def solve_kernel_path(
 
 
 def _expand(near: dict[int, Array], alpha: Array, problem: Problem, rows: Array | None) -> Array:
-    """Planes from the coefficients of the kernel form, as u = H'c or, without rows, as the c themselves.
+    """Return planes from the coefficients c of the rows: u = H'c, or c itself without `rows`.
 
-    c_a = sqrt(w) M^-1 K_ab alpha / reg on the near rows (given) and c_b = -alpha / reg on the pushed ones (Woodbury).
+    By Woodbury's identity, c is sqrt(w) M^-1 K_ab alpha / reg on the near rows (given as `near`) and -alpha / reg on
+    the pushed rows.
     """
     n_columns = len(alpha) if rows is None else rows.shape[1]
     planes = np.zeros((problem.n_classes, problem.n_classes, n_columns))
     for k in range(problem.n_classes):
         block = problem.block(k)
-        pushed = -alpha[block].T / problem.reg[:, None]  # as class k is pushed by the planes near every other
+        pushed = -alpha[block].T / problem.reg[:, None]  # coefficients of class k in the planes that push it
         if rows is None:
             planes[k][:, block] += near[k]
             planes[:, k, block] += pushed

@@ -1,14 +1,14 @@
-"""Problem (P) for very many rows: Newton's method in the primal, on a hinge that is smooth near its corner.
+"""Solve problem (P) for very many rows: Newton's method in the primal, on a hinge that is smooth near its corner.
 
-Where many rows of a class violate the margin, a dual method must move every one of them; a Newton step moves them all
-at once.  With phi the hinge rounded over a zone of width delta, and x_i = 1 + h_i.u:
+If many rows of a class violate the margin, a dual method must change the dual of each of them; a Newton step changes
+all duals at once.  With x_i = 1 + h_i.u, and phi the hinge smoothed over a zone of width delta:
 
     min_u  1/2 u'G_a u + sum_{i in b} box_i phi(x_i)          box_i = C w_i s_i
     alpha_i = box_i phi'(x_i),   gradient G_a u + sum alpha_i h_i,   Hessian G_a + sum_{zone} box_i / delta h_i h_i'
 
-The alpha are dual feasible, so each look at the rows ends with a certificate for the hinge itself: the primal at u less
-the dual at alpha.  The zone narrows until that is within tol.  Rows are mapped and looked at piece by piece and are
-never needed all at once: of each row only x, box and alpha are held.
+These alpha are feasible in the dual, so each pass over the rows gives a duality gap of the true hinge: the primal at u
+minus the dual at alpha.  The zone narrows until the gap is within tol.  Rows are mapped and read piece by piece, never
+all at once; only x, box and alpha are held for every row.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ from .dual import values_of
 from .left_out import left_out_newton, left_out_newton_pushed
 from .problem import Problem, Solution
 
-_TILE = 4096  # rows whose plane values are found in one go
-_PIECE = 8 * _TILE  # rows that a thread looks at before it adds up
-_WIDEST, _NARROWEST, _NARROWER = 0.06, 0.02, 0.4  # width of the zone
-_SETTLED = 0.003  # gain of the next step, over sum C w s, at which the zone narrows
+_TILE = 4096  # rows mapped at a time
+_PIECE = 8 * _TILE  # rows of one task of a thread
+_WIDEST, _NARROWEST = 0.06, 0.02  # width of the zone at first, and at least
+_NARROWER = 0.4  # factor by which the zone narrows
+_SMALL_GAIN = 0.003  # the zone narrows when the next step gains less than this, relative to sum C w s
 _MOST_STEPS = 100
-_LONGEST = 2.0  # length of a step, in units of Newton's
-_ROUNDING = 1e-10  # gain of a step that is none
+_LONGEST = 2.0  # longest step, as a multiple of Newton's
+_ROUNDING = 1e-10  # a relative gain below this is rounding
 _MOST_FACTORS = 2**30  # bytes of factors held at a time
 
 
 @dataclass(frozen=True)
 class RowReader:
-    """All rows, as Newton's method reads them: mapped when asked for, sorted by class as `Problem` has them.
+    """Functions that read rows, sorted by class as in `Problem`, and map them when they are read.
 
-    rows    mapped rows of a slice or of an index
-    boxes   C w s of these, (rows, n_classes)
+    rows    returns the mapped rows of a slice or of an index
+    boxes   returns C w s (n, n_classes) of these
     """
 
     rows: Callable[[Index], Array]
@@ -51,7 +52,7 @@ class RowReader:
 
 @dataclass
 class _Plane:
-    """The plane [near, pushed] on its way."""
+    """One plane while it is solved."""
 
     near: int
     u: Array
@@ -64,9 +65,9 @@ class _Plane:
 def solve_newton(
     reader: RowReader, problem: Problem, grams: Sequence[Array], todo: Array, first: Array, solution: Solution
 ) -> None:
-    """Solve the planes marked in `todo`, from the `first` ones; fill them into the solution.
+    """Solve the planes marked in `todo`, starting from `first`, and write them into the solution.
 
-    `grams` are without the ridge.
+    `grams` are the Gram matrices without the ridge.
     """
     near = np.flatnonzero(todo.any(axis=1))
     at_once = max(1, _MOST_FACTORS // (8 * first.shape[2] ** 2))
@@ -96,7 +97,10 @@ class _PushedClass:
         ridged: dict[int, tuple[Array, float]],
         factors: dict[int, Array],
     ) -> None:
-        self.reader, self.problem, self.planes, self.first = reader, problem, planes, block.start
+        self.reader = reader
+        self.problem = problem
+        self.planes = planes
+        self.first = block.start
         self.ridged, self.factors = ridged, factors
         shape = (len(planes), block.stop - block.start)
         self.near = np.array([plane.near for plane in planes])
@@ -111,22 +115,22 @@ class _PushedClass:
         return tiles(0, self.x.shape[1], _PIECE)
 
     def _values(self, *, first: bool = False, points: Array | None = None, of: Array | None = None) -> Array:
-        """Return 1 + h.u of the points (those of the planes numbered `of`), one row for each."""
+        """Return 1 + h.u of the pushed rows at the points (default: planes numbered `of`); `first` sets the boxes."""
         of = np.arange(len(self.planes)) if of is None else of
         points = np.stack([self.planes[k].u for k in of]) if points is None else points
         values = self.x if first else np.empty((len(of), self.x.shape[1]), dtype=np.float32)
 
-        def look(piece: slice) -> None:
+        def visit(piece: slice) -> None:
             for tile in tiles(piece.start, piece.stop, _TILE):
                 part = slice(tile.start + self.first, tile.stop + self.first)
                 rows = self.reader.rows(part)
-                found = np.empty((len(points), len(rows)), dtype=rows.dtype)
-                values_of(rows, points.astype(rows.dtype), found)
-                np.add(found, 1.0, out=values[:, tile], casting="same_kind")
+                products = np.empty((len(points), len(rows)), dtype=rows.dtype)
+                values_of(rows, points.astype(rows.dtype), products)
+                np.add(products, 1.0, out=values[:, tile], casting="same_kind")
                 if first:
                     self.box[:, tile] = self.reader.boxes(part, rows)[:, self.near].T
 
-        self.problem.each(look, self._pieces())
+        self.problem.each(visit, self._pieces())
         return values
 
     def descend(self) -> None:
@@ -142,67 +146,62 @@ class _PushedClass:
                 self.problem.each(self._walk, zip(pending.tolist(), points, ahead, strict=True))
 
     def _walk(self, move: tuple[int, Array, Array]) -> None:
-        """Go towards the point of a step, as far as is best; `ahead` are the values there."""
+        """Search along the line from u to the target of a Newton step; `ahead` are the values 1 + h.u at the target."""
         place, target, ahead = move
         plane = self.planes[place]
-        way = target - plane.u
-        length = _newton_loops.hinge_search(
-            self.x[place],
-            ahead,
-            self.box[place],
-            plane.width,
-            float(way @ self._times_gram(plane.near, plane.u)),
-            float(way @ self._times_gram(plane.near, way)),
-        )
-        length = min(length, _LONGEST)  # near the solution both ends are the same but for rounding
-        plane.u = plane.u + length * way
+        direction = target - plane.u
+        slope = float(direction @ self._times_gram(plane.near, plane.u))
+        bend = float(direction @ self._times_gram(plane.near, direction))
+        length = _newton_loops.hinge_search(self.x[place], ahead, self.box[place], plane.width, slope, bend)
+        length = min(length, _LONGEST)  # near the solution u and the target differ by rounding only
+        plane.u = plane.u + length * direction
         self.x[place] += np.float32(length) * (ahead - self.x[place])
 
     def _times_gram(self, a: int, vector: Array) -> Array:
-        """G_a times a vector."""
+        """Return G_a times a vector."""
         gram, reg = self.ridged[a]
         return np.asarray(gram @ vector + reg * vector)
 
     def _add_up(self, pending: Array) -> tuple[Array, Array]:
-        """Sum over the rows what a step needs: curvature in the zone, hinge, duals and their dual_sums."""
+        """Sum over the rows: curvature in the zone, hinge loss and duals (returned), and the dual sums (in place)."""
         n_columns = self.dual_sums.shape[1]
         curvature = np.zeros((len(pending), n_columns, n_columns))
         widths = np.array([self.planes[k].width for k in pending])
         totals = np.zeros((len(pending), 2))
 
-        def look(piece: slice) -> tuple[Array, Array, Array]:
+        def visit(piece: slice) -> tuple[Array, Array, Array]:
             losses, duals, roots = _newton_loops.smooth_hinge(self.x[pending, piece], self.box[pending, piece], widths)
             moved = duals - self.alpha[pending, piece]
             self.alpha[pending, piece] = duals
             needed = np.flatnonzero(_newton_loops.any_column(moved) | _newton_loops.any_column(roots))
             if 2 * len(needed) > piece.stop - piece.start:
-                needed = np.arange(piece.stop - piece.start)  # no need to pick
+                needed = np.arange(piece.stop - piece.start)  # a slice is faster than a long index
             dual_sums = np.zeros((len(pending), n_columns))
             inside: list[list[Array]] = [[] for _ in pending]
             for start in range(0, len(needed), _TILE):
                 some = needed[start : start + _TILE]
                 offset = piece.start + self.first
-                whole = some[-1] - some[0] == len(some) - 1
-                rows = self.reader.rows(slice(some[0] + offset, some[-1] + offset + 1) if whole else some + offset)
+                adjacent = some[-1] - some[0] == len(some) - 1
+                rows = self.reader.rows(slice(some[0] + offset, some[-1] + offset + 1) if adjacent else some + offset)
                 dual_sums += moved[:, some].astype(rows.dtype) @ rows
                 for k in range(len(pending)):
                     zone = np.flatnonzero(roots[k, some])
                     inside[k].append(rows[zone] * roots[k, some[zone], None].astype(rows.dtype))
-            bent = np.zeros_like(curvature, dtype=np.float64)
+            products = np.zeros_like(curvature, dtype=np.float64)
             for k, parts in enumerate(inside):
                 if parts:
                     zone_rows = np.concatenate(parts)
-                    bent[k] = zone_rows.T @ zone_rows
-            return bent, dual_sums, np.column_stack([losses, duals.sum(axis=1, dtype=np.float64)])
+                    products[k] = zone_rows.T @ zone_rows
+            return products, dual_sums, np.column_stack([losses, duals.sum(axis=1, dtype=np.float64)])
 
-        for bent, dual_sums, sums in self.problem.stream(look, self._pieces()):
-            curvature += bent
+        for products, dual_sums, sums in self.problem.stream(visit, self._pieces()):
+            curvature += products
             self.dual_sums[pending] += dual_sums
             totals += sums
         return curvature, totals
 
     def _step(self, state: tuple[int, Array, Array]) -> Array | None:
-        """Certify a plane where it is; return where Newton's step leads, None when the plane is solved."""
+        """Compute the gap of a plane; return the target of the next Newton step, or None if the plane is solved."""
         place, curvature, sums = state
         plane = self.planes[place]
         primal_at_zero, options = self.primal_at_zero[place], self.problem.options
@@ -218,14 +217,14 @@ class _PushedClass:
         step = solve_triangular(plane.factor, slope + self.dual_sums[place], lower=True, check_finite=False)
         gain = 0.5 * float(step @ step) / primal_at_zero
         if gain <= _ROUNDING and plane.width == _NARROWEST:
-            return None  # the best that a rounded hinge can do
-        if gain <= _SETTLED:
+            return None  # the smoothed hinge allows no smaller gap
+        if gain <= _SMALL_GAIN:
             plane.width = max(_NARROWER * plane.width, _NARROWEST)
         target: Array = plane.u - solve_triangular(plane.factor, step, lower=True, trans="T", check_finite=False)
         return target
 
     def store(self, b: int, solution: Solution) -> None:
-        """Write planes, certificates, duals and left-out values."""
+        """Write planes, gaps, duals and left-out values into the solution."""
         block = self.problem.block(b)
         for k, plane in enumerate(self.planes):
             solution.planes[plane.near, b] = plane.u
@@ -236,17 +235,17 @@ class _PushedClass:
             self.problem.each(lambda k: self._leave_out(k, b, solution), range(len(self.planes)))
 
     def _leave_out(self, place: int, b: int, solution: Solution) -> None:
-        """Write the left-out values of the wanted rows of both classes of a plane."""
+        """Write the left-out values of the wanted rows of both classes of a plane into the solution."""
         plane = self.planes[place]
-        assert plane.factor is not None  # made with every certificate
-        own, lines = self.problem.wanted_rows(plane.near)
-        if len(own):
-            weights = self.problem.weights[own]
-            solution.near[lines, b] = left_out_newton(self.reader.rows(own), plane.u, plane.factor, weights)
+        assert plane.factor is not None  # `_step` sets it together with the gap
+        near, lines = self.problem.wanted_rows(plane.near)
+        if len(near):
+            weights = self.problem.weights[near]
+            solution.near[lines, b] = left_out_newton(self.reader.rows(near), plane.u, plane.factor, weights)
         pushed, lines = self.problem.wanted_rows(b)
         if len(pushed):
-            mine = pushed - self.first
-            x, box = self.x[place : place + 1, mine], self.box[place : place + 1, mine]
+            in_block = pushed - self.first
+            x, box = self.x[place : place + 1, in_block], self.box[place : place + 1, in_block]
             _, duals, roots = _newton_loops.smooth_hinge(x, box, np.array([plane.width]))
             rows = self.reader.rows(pushed)
             solution.far[lines, plane.near] = left_out_newton_pushed(

@@ -1,6 +1,6 @@
 """Problem (P): the planes of every ordered pair of classes.
 
-For an ordered pair (a, b), the plane that lies near class a and keeps class b away from it:
+For each ordered pair (a, b) there is one plane.  It lies near class a and pushes class b away:
 
     min_u  1/2 reg ||u||^2  +  1/2 sum_{i in a} w_i (h_i.u)^2  +  sum_{i in b} C w_i s_i max(0, 1 + h_i.u)     (P)
 
@@ -8,22 +8,22 @@ For an ordered pair (a, b), the plane that lies near class a and keeps class b a
 
 All planes near class a share G_a.  The symbols, with n rows, K classes and D columns (features and bias):
 
-    symbol         array            shape          what it is
-    h_i            rows             (n, D)         mapped row, the last column is 1
+    symbol         array            shape          meaning
+    h_i            rows             (n, D)         mapped row; its last column is 1
     w_i            weights          (n,)           weight of a row
-    s_i            memberships      (n, K)         how much the row counts against each class
+    s_i            memberships      (n, K)         membership of the row against each class
     C w_i s_i      box              (n, K)         upper bound of the dual of row i in the plane near that class
     alpha_i        alpha            (n, K)         dual of row i in the plane near that class
     u_ab           planes           (K, K, D)      plane near a that pushes b
-    G_a            gram, factor     (D, D)         Gram matrix with its ridge; L L' = G_a
+    G_a            gram, factor     (D, D)         Gram matrix with its ridge, and its factor L with L L' = G_a
     zeta_i         whitened         (n, D)         L^-1 h_i, so that zeta_i.zeta_j = h_i'G_a^-1 h_j
     Q              q                (n_b, n_b)     dual matrix of a plane, Q_ij = zeta_i.zeta_j
-    sum alpha zeta dual_sums        (K, D)         what the duals add up to; u = -L^-T sum alpha_i zeta_i
-    sum C w s      primal_at_zero   (K,)           the primal at u = 0, by which gaps are divided
+    sum alpha zeta dual_sums        (K, D)         dual-weighted sum of the rows; u = -L^-T sum alpha_i zeta_i
+    sum C w s      primal_at_zero   (K,)           primal objective at u = 0; gaps are relative to it
 
-Three ways solve the same problem: `dual`, on mapped rows, of which only those that matter are whitened; `kernel`, from
-inner products alone, where classes have fewer rows than there are features; `newton`, in the primal, where very many
-rows push a plane.  `choose` says which.
+Three methods solve the same problem.  `dual` works on mapped rows and whitens only those of a working set.  `kernel`
+needs inner products only and is used where classes have fewer rows than features.  `newton` works in the primal and is
+used where very many rows push a plane.  `choose` picks the method.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from .factors import LowRankWhitener, Whitener, gram_matrix
 
 In = TypeVar("In")
 Out = TypeVar("Out")
-_FIRST_SET = 16  # rows of a pushed class that the first working set takes
+_FIRST_SET = 16  # rows of each pushed class in the first working set
 
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """When a plane is solved, and in how many threads: `tol`, `max_iter` and `n_jobs` of the classifier."""
+    """When to stop, and how many threads to use: `tol`, `max_iter` and `n_jobs` of the classifier."""
 
     tol: float
     max_iter: int
@@ -55,9 +55,10 @@ class SolverOptions:
 
 @dataclass(frozen=True)
 class Problem:
-    """What all planes share.  Rows are sorted by class; block k is starts[k]:starts[k + 1].
+    """The part of problem (P) that all planes share.
 
-    `reg` is one ridge per near class.  `wanted` marks the rows whose left-out values are wanted.
+    Rows are sorted by class: class k is the block starts[k]:starts[k + 1].  `reg` is the ridge of the planes near each
+    class.  `wanted` marks the calibration rows, whose left-out values are computed.
     """
 
     starts: Array
@@ -77,34 +78,34 @@ class Problem:
 
     @staticmethod
     def large_blocks(starts: Array) -> Array:
-        """Blocks whose left-out values are too many for solving again."""
+        """Return the classes with too many rows to solve again without each of them."""
         return np.flatnonzero(np.diff(starts) > _loops.SMALL_BLOCK)
 
     def wanted_rows(self, k: int) -> tuple[Array, slice]:
-        """Wanted rows of class k, and their lines among all wanted rows."""
+        """Return the wanted rows of class k, and their places among all wanted rows."""
         numbers = np.flatnonzero(self.wanted[self.block(k)]) + int(self.starts[k])
         first = int(np.count_nonzero(self.wanted[: int(self.starts[k])]))
         return numbers, slice(first, first + len(numbers))
 
     def each(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
-        """Map `function` over classes with threads, one BLAS thread each: the same result for every n_jobs."""
+        """Call `function` on each item in threads, one BLAS thread each; the result does not depend on n_jobs."""
         return _threads.each(function, items, self.options.n_jobs)
 
     def stream(self, function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
-        """Like `each`, but hand the results over one by one, in order."""
+        """Like `each`, but yield the results one by one, in order."""
         return _threads.stream(function, items, self.options.n_jobs)
 
 
 @dataclass
 class Solution:
-    """Planes, duals and their certificates; index [a, b] is the plane near a that pushes b.
+    """Planes, duals and duality gaps; index [a, b] is the plane near a that pushes b.
 
-    planes     (n_classes, n_classes, n_columns): u, or for the kernel form coefficients of the rows
+    planes     (n_classes, n_classes, n_columns): u, or the coefficients of the rows (`kernel` without rows)
     alpha      (n, n_classes): dual of row i in the plane near that class
-    gaps       (n_classes, n_classes): duality gap over the primal at u = 0
-    sweeps     (n_classes, n_classes)
+    gaps       (n_classes, n_classes): duality gap, relative to the primal at u = 0
+    sweeps     (n_classes, n_classes): sweeps of coordinate descent, or Newton steps
     box_sums   (n_classes, n_classes): sum of C w s over the pushed class, the primal at u = 0
-    bounds     (n_classes, n_classes, 2): smallest and largest projected gradient of the feature form's descent
+    bounds     (n_classes, n_classes, 2): smallest and largest projected gradient (`dual` only)
     near, far  (n_wanted, n_classes): left-out values h_i.u of the i-th wanted row in the plane near its own class that
                pushes class k, and in the plane near class k that pushes its own
     """
@@ -120,11 +121,12 @@ class Solution:
 
     @classmethod
     def empty(cls, problem: Problem, n_columns: int, dtype: Any = np.float64, precision: Any = np.float64) -> Solution:
-        """All zeros; `dtype` is that of the planes, `precision` that of the duals."""
-        n, n_wanted, k = len(problem.weights), int(problem.wanted.sum()), problem.n_classes
+        """Return a solution of zeros; `dtype` is that of the planes, `precision` that of the duals."""
+        n_wanted = int(problem.wanted.sum())
+        k = problem.n_classes
         return cls(
             planes=np.zeros((k, k, n_columns), dtype=dtype),
-            alpha=np.zeros((n, k), dtype=precision),
+            alpha=np.zeros((len(problem.weights), k), dtype=precision),
             gaps=np.zeros((k, k)),
             sweeps=np.zeros((k, k), dtype=np.int64),
             box_sums=np.zeros((k, k)),
@@ -135,9 +137,9 @@ class Solution:
 
 
 class Factor(Protocol):
-    """A square root of G_a^-1, as `factors.Whitener` is one; h_i G_a^-1 h_j is sum_k signs_k zeta_ik zeta_jk."""
+    """A square root of G_a^-1, such as `factors.Whitener`; h_i'G_a^-1 h_j is sum_k signs_k zeta_ik zeta_jk."""
 
-    signs: Array  # empty where all are one
+    signs: Array  # empty if all signs are one
 
     def rows(self, rows: Array) -> Array:
         """Return zeta_i for each row h_i."""
@@ -146,7 +148,7 @@ class Factor(Protocol):
         """Return u for each sum of alpha_i zeta_i."""
 
     def near(self, whitened: Array, own: Array, chosen: Array) -> tuple[Array, Array]:
-        """Return products of whitened rows with near rows `own` (sqrt(w_i) h_i), and these rows' own products.
+        """Return the products of whitened rows with the near rows `own`, sqrt(w_i) h_i, and the squares of these.
 
         `chosen` are the places of the near rows in their class.
         """
@@ -154,16 +156,16 @@ class Factor(Protocol):
 
 @dataclass(frozen=True)
 class Start:
-    """Where the feature form begins: nowhere (in `fit`), or at what a stream knows already.
+    """Where the solver starts on mapped rows: from zero in `fit`, from the last solution on a stream.
 
-    factor   gives the factor of a class's Gram matrix
-    guess    (n_classes, n_columns): class means, from which cold planes are guessed
-    todo     (n_classes, n_classes): which planes [a, b] to solve
-    fixed_box     (n_classes, n_classes): sum of C w s over pushed rows that are gone, [a, b] as planes
-    alpha    (n, n_classes): the duals to start from; None is zero
-    fixed_sums   (n_classes, n_classes, n_columns): what rows that are gone pull, sum of alpha_i h_i; None is nothing
-    first    rows of a class that the first working set takes at most
-    planes   (n_classes, n_classes, n_columns): first planes, whose violators make the first working set; None guesses
+    factor      function that returns the factor of the Gram matrix of a class
+    guess       (n_classes, n_columns): class means, for a first guess of the planes
+    todo        (n_classes, n_classes): which planes [a, b] to solve
+    fixed_box   (n_classes, n_classes): sum of C w s over the forgotten rows that plane [a, b] pushes
+    alpha       (n, n_classes): first duals; None is zero
+    fixed_sums  (n_classes, n_classes, n_columns): sum of alpha_i h_i over forgotten rows; None is zero
+    first       most rows of each class in the first working set
+    planes      (n_classes, n_classes, n_columns): first planes, which select the first working set; None guesses them
     """
 
     factor: Callable[[int], Factor]
@@ -177,7 +179,7 @@ class Start:
 
     @classmethod
     def cold(cls, rows: Array, means: Array, problem: Problem, grams: Sequence[Array] | None = None) -> Start:
-        """Start from nothing but the rows, and their Gram matrices (without the ridge) where these are known."""
+        """Start from the rows alone; `grams` are their Gram matrices without the ridge, if already computed."""
 
         def factor_of(a: int) -> Factor:
             own, reg = problem.block(a), float(problem.reg[a])
@@ -194,8 +196,8 @@ class Start:
 def _few_rows(sizes: Array, a: int, rows: Array, reg: float) -> bool:
     """Whether class a has so few rows that G_a need not be formed.
 
-    Then every block works on its dual matrix, so other classes must not be large either; and (h.h' - t.t') / reg must
-    not drown in the rounding of h.
+    All pushed classes then work on their dual matrix, so they must be small too.  The difference (h.h' - t.t') / reg
+    must stay well above the rounding error of h.
     """
     n_columns = rows.shape[1]
     rounding = 20.0 * float(np.finfo(rows.dtype).eps) / reg
