@@ -150,9 +150,7 @@ def table_rows(rows):
 
 def learn_table(model, table):
     """Learn a table as the command does."""
-    X, y, options = model.encode(table)
-    model.estimator.partial_fit(X, y, **options)
-    model.learned(X)
+    model.learn(table)
 
 
 def learned(address, target="y", drop=(), chunk=97, **options):

@@ -34,7 +34,7 @@ Y = np.arange(30) % 2
         ({"class_weight": {0: 0.0}}, "positive"),
         ({"class_weight": {0: np.inf}}, "finite"),
         ({"C": ("a", "b")}, "C=.*positive number"),
-        ({"kernel": lambda A, B: np.ones(len(A))}, "must return the matrix"),
+        ({"kernel": lambda A, B: np.ones(len(A))}, "must return the similarities"),
         ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, "NaN or infinity"),
         ({"n_components": 31}, "more than the 30 distinct rows"),
         ({"tol": 0}, "tol"),

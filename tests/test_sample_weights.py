@@ -80,14 +80,24 @@ def test_a_misspelt_class_weight_is_refused_by_fit_and_partial_fit_alike(method,
     """A class that is not there is no mistake as long as every class that is there has its weight."""
     X, y = blobs
     model = FBTWSVM(gamma=0.1, n_components=20, warm_up=warm_up, random_state=0)
+    all_classes = {} if method == "fit" else {"classes": ["ant", "bee", "cat"]}
     with pytest.raises(ValueError, match=r"names 'dog'.*no weight for 'ant'"):
-        getattr(clone(model).set_params(class_weight={"dog": 2.0, "bee": 1.0}), method)(X, y)
+        getattr(clone(model).set_params(class_weight={"dog": 2.0, "bee": 1.0}), method)(X, y, **all_classes)
     for fine in ({"bee": 2.0}, {"ant": 1.0, "bee": 2.0, "cat": 1.0, "dog": 3.0}):
         assert getattr(clone(model).set_params(class_weight=fine), method)(X, y).classes_.tolist() == [
             "ant",
             "bee",
             "cat",
         ]
+
+
+def test_a_stream_may_weigh_a_class_before_it_comes(blobs):
+    X, y = blobs
+    model = FBTWSVM(gamma=0.1, n_components=20, warm_up=60, class_weight={"cat": 5.0}, random_state=0)
+    for label in ("ant", "bee", "cat"):
+        for row in np.flatnonzero(y == label):
+            model.partial_fit(X[[row]], y[[row]])
+    assert model.classes_.tolist() == ["ant", "bee", "cat"]
 
 
 def test_class_weights_of_a_stream_are_those_of_a_fit():

@@ -25,7 +25,7 @@ from .batch.model import BatchModel
 from .batch.spool import Spool, are_chunks, chunks_of
 from .features.kernels import KERNELS, Kernel, check_domain
 from .model.inspection import Inspection
-from .model.rows import CheckedRows
+from .model.rows import CheckedRows, check_class_names
 from .model.settings import Parameters
 from .online.after_fit import stream_from, unlearn_from
 from .online.inspect import MemoryReport, report
@@ -111,8 +111,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         What a pair of classes compares: plane values with an offset learned on left-out rows, plain values |h.u|, or
         the paper's distances |h.u| / ||w||.
     class_weight : dict, "balanced" or None, default=None
-        Factors on the weights of the rows of each class.  Classes that a dict does not name have a factor of one; on a
-        stream, "balanced" follows the counts so far.
+        Factors on the weights of the rows of each class.  Classes that a dict does not name have a factor of one.  A
+        dict that names a class which cannot occur, and omits one that can, is refused; on a stream every class can
+        occur, unless `partial_fit` is given `classes`.  "balanced" follows the counts of a stream.
     tol : float, default=1e-3
         Duality gap at which a plane counts as solved, relative to its primal value at u = 0.
     max_iter : int, default=1000
@@ -666,6 +667,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             rows = replace(rows, weights=weights)
         rows = _named(rows, ids)
+        if classes is not None:
+            check_class_names(self.class_weight, np.unique(classes))
         if classes is not None and not np.isin(y, classes).all():
             raise ValueError(f"y holds labels that are not in classes: {np.setdiff1d(y, classes)[:5]}.")
         if model is not None and (model.classes.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):

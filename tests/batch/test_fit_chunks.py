@@ -154,12 +154,14 @@ def test_weights_beside_chunks_are_refused(rows):
         model().fit(Chunks(X, y), sample_weight=np.ones(len(X)))
 
 
-# after fit
-def test_partial_fit_cannot_go_on_from_chunks(rows):
+def test_partial_fit_goes_on_from_chunks(rows):
     X, y = rows
     fitted = model().fit(Chunks(X[:N], y[:N]))
-    with pytest.raises(ValueError, match="partial_fit instead"):
-        fitted.partial_fit(X[:10], y[:10])
+    assert fitted.inspect().seen == N
+    before = fitted.predict_proba(X[:50])
+    fitted.partial_fit(X[:1], y[:1])
+    assert fitted.inspect().seen == N + 1
+    np.testing.assert_allclose(fitted.predict_proba(X[:50]), before, atol=0.1)
 
 
 def test_maps_of_users_and_classes_of_one_row(rows):

@@ -17,9 +17,10 @@ Y = np.array(["ant", "bee", "cat"])[np.arange(90) % 3]
 @pytest.mark.parametrize("weights", [None, np.where(np.arange(90) < 9, 0.0, np.linspace(0.5, 2.0, 90))])
 def test_very_many_rows_are_ordered_as_few_are(class_weight, weights):
     parameters = parameters_of(FBTWSVM(class_weight=class_weight))
-    classes, usual, labels = ordered(parameters, X, Y, weights)
-    many_classes, compact, many_labels = _ordered_compactly(parameters, X, Y, weights)
+    classes, usual, labels, factors = ordered(parameters, X, Y, weights)
+    many_classes, compact, many_labels, many_factors = _ordered_compactly(parameters, X, Y, weights)
     assert np.array_equal(classes, many_classes)
+    assert np.array_equal(factors, many_factors)
     present = slice(None) if weights is None else weights > 0
     assert np.array_equal(labels[present], many_labels[present])
     assert np.array_equal(usual.starts, compact.starts)

@@ -100,7 +100,6 @@ def test_unlearn_by_id(data, model, tmp_path):
     assert "never learned" in called("unlearn", here, data / "more.csv", status=1)
 
 
-# after fit
 def test_rows_of_a_batch_are_unlearned_by_id(data, tmp_path):
     model = tmp_path / "m.fbt"
     called("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", model, "--gamma", "scale", "--memory", "none")
@@ -149,7 +148,6 @@ def test_models_from_python_with_any_labels(labels, tmp_path):
     assert fbtwsvm_json("update", tmp_path / "m.fbt", tmp_path / "rows.csv")["rows"] == 800
 
 
-# after fit
 def test_models_saved_from_python_work_too(tmp_path):
     X, y = make("sea", seed=1).rows(600)
     package.save(FBTWSVM(gamma="scale").fit(X, y), tmp_path / "m.fbt")

@@ -132,8 +132,8 @@ def test_noise_is_the_share_of_wrong_labels():
     ("name", "options", "message"),
     [
         ("sea", {"noise": 2.0}, "noise must lie between 0 and 1"),
-        ("sea", {"function": 5}, "function must be a whole number from 1 to 4"),
-        ("rbf", {"classes": 1}, "classes must be a whole number from 2"),
+        ("sea", {"function": 5}, "function must be an integer from 1 to 4"),
+        ("rbf", {"classes": 1}, "classes must be an integer from 2"),
         ("hyper", {"drifting": 11}, "drifting"),
         ("rtg", {"depth": 0.5}, "depth"),
     ],

@@ -26,10 +26,7 @@ def main():
     model = TableModel.begin(table.slice(0, 60), Choices("y"), estimator)
     model.run = Run("/rows.csv", "rows.csv", "", 0, 20, Prequential(estimator, (), 50, 40, None, False, 20))
     for first in range(0, 380, 20):
-        part = table.slice(first, 20)
-        X, labels, _ = model.encode(part)
-        model.run.record.step(X, labels)
-        model.learned(X)
+        model.learn(table.slice(first, 20), step=model.run.record.step)
         model.run.rows, model.run.place = model.rows, str(model.rows)
     path = Path(__file__).parent / f"model_v{FORMAT}.fbt"
     fbtwsvm.save(model, path)

@@ -161,9 +161,7 @@ def reported(n_classes, columns=("a", "b", "c"), rows=900, **parameters):
     record = Prequential(model.estimator, (), 200, 50, None, False, 400)
     model.run = Run("here", "a <source> & more", "", rows, 100, record)
     for first in range(0, rows, 100):
-        X, y, _ = model.encode(table.slice(first, 100))
-        record.step(X, y)
-        model.learned(X)
+        model.learn(table.slice(first, 100), step=record.step)
     record.finish()
     return model
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from fbtwsvm.solver._loops import any_column, hinge_search, smooth_hinge
+from fbtwsvm.solver._newton_loops import any_column, hinge_search, smooth_hinge
 
 
 def rounded_loss(x, box, width):

@@ -38,7 +38,11 @@ def fit_rows(
     prepared = prepare(parameters, X, y, weights, mapped=mapped, quick=quick, fitted=fitted)
     rows, settings = prepared.rows, prepared.settings
     # To continue later, the model keeps its rows or sums over them, whichever is smaller.
-    with_rows = ids is not None or prepared.home is None or keeps_rows(X, rows.n_classes, prepared.home.n_columns)
+    with_rows = (
+        ids is not None
+        or prepared.home is None
+        or keeps_rows(X, rows.n_classes, prepared.home.n_columns, parameters.memory)
+    )
     LOG.info("solving the planes of %d classes", len(prepared.classes))
     (solved,) = prepared.solve(settings, with_grams=not (with_rows or quick))
     solution = solved.solution

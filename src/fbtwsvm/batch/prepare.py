@@ -16,7 +16,7 @@ from ..features import ExactKernel, FourierFeatures, NystroemFeatures
 from ..features.kernels import gamma_scale
 from ..model.choose_map import auto_components, choose_map, most_components
 from ..model.mapping import Mapping
-from ..model.rows import TrainingRows, arrange, calibration_rows, class_factors, present_classes
+from ..model.rows import TrainingRows, arrange, calibration_rows, check_class_names, class_factors, present_classes
 from ..model.settings import Parameters, Settings
 from .choose_gamma import search_gamma
 from .choose_size import choose_size
@@ -92,6 +92,8 @@ def prepare(
     fitted   a fitted map to use without change
     """
     classes, rows, labels, factors = (ordered if mapped else _ordered_compactly)(parameters, X, y, weights)
+    if not quick:  # the first rows of a stream may lack classes
+        check_class_names(parameters.class_weight, classes)
     seed, settings = parameters.seed(), parameters.settings(len(classes))
     if fitted is not None:
         home: Home | None = MemoryHome(rows, fitted.rows(X, rows.index, Threads(parameters.n_jobs)), parameters.n_jobs)

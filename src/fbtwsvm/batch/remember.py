@@ -19,12 +19,14 @@ _CANDIDATES = 20  # for each support row that is kept, so many are compared
 _MOST_CALIBRATION = 256  # most calibration rows of each class that are kept
 
 
-def keeps_rows(X: Any, n_classes: int, n_columns: int) -> bool:
-    """Whether the rows take less memory than the Gram matrices of their classes."""
+def keeps_rows(X: Any, n_classes: int, n_columns: int, memory: int | None) -> bool:
+    """Return whether the rows take less memory than sums over them and support rows."""
     if isinstance(X, Spool):
         return False
     size = X.data.nbytes if sp.issparse(X) else X.nbytes
-    return bool(size <= 8 * n_classes * n_columns**2)
+    support = X.shape[0] if memory is None else min(X.shape[0], memory * n_classes)
+    numbers = n_classes * n_columns * (n_columns + n_classes) + support * (n_columns + 2 * n_classes)
+    return bool(size <= 8 * numbers)
 
 
 def sums_of(prepared: Prepared, solved: Solved, parameters: Parameters) -> FitSums:

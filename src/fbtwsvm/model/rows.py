@@ -184,11 +184,13 @@ def class_factors(class_weight: dict[Any, float] | str | None, classes: Array, l
     return factors
 
 
-def weights_by_name(class_weight: dict[Any, float], classes: Array) -> Array:
-    """Return the factor of each class, 1 for classes that are not named.
+def check_class_names(class_weight: Any, classes: Array) -> None:
+    """Raise ValueError if a class_weight names a class that cannot occur and omits one that can.
 
-    As in scikit-learn, a name that is no class is an error only if a class has no name.
+    This is scikit-learn's rule.  On a stream any class can occur, unless the user has said which ones.
     """
+    if not isinstance(class_weight, dict):
+        return
     names = classes.tolist()
     missing = [label for label in names if label not in class_weight]
     unknown = [label for label in class_weight if label not in names]
@@ -197,6 +199,11 @@ def weights_by_name(class_weight: dict[Any, float], classes: Array) -> Array:
             f"class_weight names {unknown[0]!r}, which is none of the classes {names[:10]}, and has no weight for "
             f"{missing[0]!r}: name every class, or only classes that exist."
         )
+
+
+def weights_by_name(class_weight: dict[Any, float], classes: Array) -> Array:
+    """Return the factor of each class, 1 for classes that are not named."""
+    names = classes.tolist()
     factors = np.array([float(class_weight.get(label, 1.0)) for label in names])
     if not ((factors > 0) & np.isfinite(factors)).all():
         raise ValueError("class_weight must be positive and finite: to leave out a class, leave out its rows.")
