@@ -171,4 +171,4 @@ def test_entries_removed_before_they_were_learned(live, rows, tmp_path):
     assert f"{ROWS - 900 - 100} entries were removed" in said
     assert fbtwsvm_json("stream", address, "--model", model, "--from-start")["new_rows"] == 100
     server.delete(name)
-    assert "is gone" in called("stream", address, "--model", model, status=1)
+    assert "does not exist any more" in called("stream", address, "--model", model, status=1)
