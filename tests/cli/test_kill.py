@@ -20,7 +20,7 @@ from fbtwsvm.classifier import model_of
 from fbtwsvm.data.generators import make
 
 FULL = bool(os.environ.get("FBTWSVM_FULL"))
-ROWS, KILLS, CHECKPOINT = (200_000, 20, 2000) if FULL else (20_000, 1, 1000)
+ROWS, KILLS, CHECKPOINT = (200_000, 20, 2000) if FULL else (8_000, 1, 500)
 OPTIONS = ("-t", "y", "--n-components", "30", "--warm-up", "200", "--chunk", "20", "--every", "200")
 OPTIONS += ("--half-life", "5000", "--checkpoint", str(CHECKPOINT))
 
