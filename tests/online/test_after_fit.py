@@ -42,6 +42,13 @@ def test_a_fit_keeps_its_rows_or_sums_whichever_is_smaller():
     assert array_bytes(model_of(many).sums) < X.nbytes * 100
 
 
+def test_rows_given_twice_are_counted_twice(sums_only):
+    X, y = clouds(100)
+    model = FBTWSVM(kernel="linear").fit(np.tile(X, (3, 1)), np.tile(y, 3))
+    assert model.inspect().seen == 300
+    assert model.partial_fit(X[:5], y[:5]).inspect().seen == 305
+
+
 @pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS.keys())
 def test_planes_are_those_of_the_sums_and_support_rows(options, sums_only):
     """u_ab = -G_a^-1 times the sum of alpha_i h_i, over support rows that are kept and those that are not."""

@@ -55,7 +55,7 @@ def sums_of(prepared: Prepared, solved: Solved, parameters: Parameters) -> FitSu
     extremes, has_extremes = state.extremes, state.extremes.counts > 0
     near, far, labels = _calibration(prepared, solved)
     return FitSums(
-        n_rows=np.diff(rows.starts),
+        n_rows=rows.given_counts(),
         counts=weights / factors,
         sums=state.totals / factors[:, None],
         grams=np.stack([gram / factor for gram, factor in zip(state.grams, factors, strict=True)]),

@@ -75,6 +75,12 @@ class TrainingRows:
         """Class index of some sorted rows."""
         return np.searchsorted(self.starts, numbers, side="right") - 1
 
+    def given_counts(self) -> Array:
+        """Return how many given rows each class has, duplicates included."""
+        if not len(self.source):
+            return np.diff(self.starts)
+        return np.bincount(self.labels_of(self.source[self.source >= 0]), minlength=self.n_classes)
+
     def subset(self, chosen: Array, *, drop_empty: bool = False) -> TrainingRows:
         """Return some of the sorted rows, in their order, as training rows of their own."""
         index = self.index[chosen]
