@@ -3,15 +3,23 @@
 With it, small problems and what is measured on their planes.
 """
 
+from itertools import pairwise
+
 import clarabel
 import numpy as np
 import scipy.sparse as sp
 
 from fbtwsvm.solver import choose
 from fbtwsvm.solver.dual import solve_features
-from fbtwsvm.solver.factors import class_means, gram_matrix
+from fbtwsvm.solver.factors import gram_matrix
 from fbtwsvm.solver.kernel import solve_kernel_path
 from fbtwsvm.solver.problem import Problem, SolverOptions, Start
+
+
+def class_means(rows, weights, starts):
+    """Return the weighted mean of every class."""
+    blocks = [slice(first, last) for first, last in pairwise(starts)]
+    return np.stack([np.average(rows[block].astype(np.float64), axis=0, weights=weights[block]) for block in blocks])
 
 
 def solve_plane(near, pushed, near_weights, box, reg):

@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -25,7 +24,7 @@ from .batch.model import BatchModel
 from .batch.spool import Spool, are_chunks, chunks_of
 from .features.kernels import KERNELS, Kernel, check_domain
 from .model.inspection import Inspection
-from .model.rows import CheckedRows, check_class_names
+from .model.rows import CheckedRows, check_class_names, row_bytes
 from .model.settings import Parameters
 from .online.after_fit import stream_from, unlearn_from
 from .online.inspect import MemoryReport, report
@@ -38,7 +37,7 @@ Model = BatchModel | WarmUpModel | StreamModel
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _COUNT = Interval(Integral, 1, None, closed="left")
 _COLUMNS = ("n_features_in_", "feature_names_in_")
-_MOST_NAMED = 64 * 2**20  # bytes of training rows with ids, which a fit keeps
+_MOST_WITH_IDS = 64 * 2**20  # bytes of training rows with ids, which a fit keeps
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 
@@ -339,7 +338,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 is the row twice, a weight of 0 an absent row.
         ids : array-like of shape (n_samples,), default=None
-            A name for each row, by which `unlearn` finds it again; not for chunks.
+            An id for each row, by which `unlearn` finds it again; for at most 64 MiB of rows, and not for chunks.
 
         Returns
         -------
@@ -606,8 +605,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         X, y, columns = self._checked(X, y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         parameters, rows = parameters_of(self), _named(CheckedRows.unnamed(X, y, weights), ids)
-        size = X.data.nbytes if sp.issparse(X) else X.nbytes
-        if ids is not None and size > _MOST_NAMED:
+        size = row_bytes(X)
+        if ids is not None and size > _MOST_WITH_IDS:
             raise ValueError(
                 f"There are too many rows ({size / 2**20:.0f} MiB) to learn at once and still find by id. Learn them "
                 "with partial_fit, in chunks."
@@ -705,6 +704,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         if columns and "feature_names_in_" not in columns:
             self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(columns, _model=model)
+        if isinstance(model, StreamModel):
+            model.commit()
 
     def _decide(self, model: Model, X: Any, rule: Callable[[Array], Array]) -> Array:
         """Map rows tile by tile and apply a rule to each tile."""

@@ -50,6 +50,6 @@ def test_sums_over_tiles_are_those_of_all_rows(homes):
 
 def test_marked_rows_are_brought_back_with_their_numbers(homes):
     for home in homes:
-        numbers, rows = home.collect(lambda k, numbers, rows, least: rows[:, 0] > least, 0.2)
+        numbers, rows = home.collect(lambda k, numbers, values: values[numbers] > 0.2, homes[0].data[:, 0])
         assert np.array_equal(numbers, np.flatnonzero(homes[0].data[:, 0] > 0.2))
         np.testing.assert_allclose(rows, homes[0].data[numbers], atol=1e-14)

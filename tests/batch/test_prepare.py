@@ -29,7 +29,7 @@ def test_very_many_rows_are_ordered_as_few_are(class_weight, weights):
 
 
 def test_a_map_that_cannot_be_is_refused_before_gamma_is_searched(monkeypatch):
-    monkeypatch.setattr("fbtwsvm.batch.prepare.search_gamma", lambda *_: pytest.fail("gamma was searched"))
+    monkeypatch.setattr("fbtwsvm.batch.choose_gamma.search_gamma", lambda *_: pytest.fail("gamma was searched"))
     with pytest.raises(ValueError, match="more than the 90"):
         prepare(parameters_of(FBTWSVM(n_components=91)), X, Y, None)
 

@@ -1,7 +1,12 @@
 """Going on after a fit, from its rows or from sums over them: partial_fit, unlearn, merge, files."""
 
+import pickle
+import tracemalloc
+from copy import deepcopy
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from fbtwsvm import FBTWSVM, load, save
 from fbtwsvm._arrays import array_bytes
@@ -191,3 +196,52 @@ def test_unlearn_from_sums_goes_on_as_a_stream(sums_only):
     assert model.inspect().seen == 500
     assert report.remaining
     assert model.score(X, y) > 0.8
+
+
+def test_copies_of_one_fit_are_not_merged():
+    X, y = clouds(200)
+    model = fitted(X, y, feature_map="fourier")
+    one, other = deepcopy(model), pickle.loads(pickle.dumps(model))
+    one.partial_fit(X[:5] + 0.1, y[:5])
+    with pytest.raises(ValueError, match="count twice"):
+        one.merge(other)
+    with pytest.raises(ValueError, match="count twice"):
+        model.merge(model)
+
+
+def test_a_loaded_copy_of_a_fit_is_not_merged(tmp_path):
+    X, y = clouds(200)
+    model = fitted(X, y, feature_map="fourier")
+    save(model, tmp_path / "m.fbt")
+    with pytest.raises(ValueError, match="count twice"):
+        model.merge(load(tmp_path / "m.fbt"))
+
+
+def test_one_of_many_equal_rows_is_unlearned():
+    X, y = np.tile(clouds(60)[0], (80, 1)), np.tile(clouds(60)[1], 80)
+    model = FBTWSVM(gamma=0.3, feature_map="fourier", n_components=5, memory=10, random_state=0).fit(X, y)
+    assert model.inspect().seen == 4800
+    model.unlearn(X[:1], y[:1])
+    assert model.inspect().seen == 4799
+
+
+def test_sparse_rows_are_unlearned_without_making_them_dense():
+    random = np.random.default_rng(0)
+    columns = random.integers(0, 400_000, size=(300, 5))
+    X = sp.csr_matrix((np.ones(1500), (np.repeat(np.arange(300), 5), columns.ravel())), shape=(300, 400_000))
+    y = np.arange(300) % 2
+    model = FBTWSVM(gamma=0.1).fit(X, y)
+    tracemalloc.start()
+    model.unlearn(X[:1], y[:1])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * 2**20  # dense, the rows would take 960 MB
+
+
+def test_an_id_does_not_excuse_another_label_or_other_values():
+    X, y = clouds(100)
+    model = FBTWSVM(gamma=0.3).fit(X, y, ids=range(100))
+    for rows, labels in ((X[:1], (y[:1] + 1) % 3), (X[:1] + 5.0, y[:1])):
+        with pytest.raises(ValueError, match="another label or other values"):
+            model.unlearn(rows, labels, ids=[0])
+    assert model.inspect().seen == 100

@@ -70,3 +70,11 @@ def test_third_class_against_a_pair_of_prices():
     with pytest.raises(ValueError, match="3 classes"):
         model.partial_fit(X, y)
     assert state(model) == before
+
+
+def test_unlearn_after_the_warm_up_was_made_shorter():
+    X, y = clouds(100)
+    model = FBTWSVM(warm_up=100, **FOURIER).partial_fit(X[:60], y[:60])
+    model.set_params(warm_up=20).unlearn(X[:1], y[:1])
+    assert model.inspect().stage == "stream"
+    assert model.inspect().seen == 59

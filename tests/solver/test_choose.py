@@ -5,10 +5,10 @@ import pytest
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.solver import choose
-from fbtwsvm.solver.factors import class_means, gram_matrix
+from fbtwsvm.solver.factors import gram_matrix
 from fbtwsvm.solver.newton import RowReader
 from helpers import noisy_rows
-from reference import largest_error, make_problem, solve_cold
+from reference import class_means, largest_error, make_problem, solve_cold
 
 
 def solve_mapped(rows, box, problem, multiples=(1.0,)):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fbtwsvm.online.moments import Roots
-from fbtwsvm.solver.factors import LowRankWhitener, Whitener, class_means, gram_matrix, weighted
+from fbtwsvm.solver.factors import LowRankWhitener, Whitener, gram_matrix, weighted
 from reference import REG, some_rows, system
 
 ACCURACY = {np.float32: {"rtol": 2e-4, "atol": 2e-4}, np.float64: {"rtol": 1e-10, "atol": 1e-11}}
@@ -69,8 +69,3 @@ def test_sums_over_tiles_are_those_of_all_rows(dtype, monkeypatch):
     rows, weights = some_rows(11, dtype=dtype)
     precise = rows.astype(np.float64)
     np.testing.assert_allclose(gram_matrix(rows, weights), precise.T @ np.diag(weights) @ precise, **ACCURACY[dtype])
-    expected = [
-        np.average(precise[:6], axis=0, weights=weights[:6]),
-        np.average(precise[6:], axis=0, weights=weights[6:]),
-    ]
-    np.testing.assert_allclose(class_means(rows, weights, np.array([0, 6, 11])), expected, **ACCURACY[dtype])

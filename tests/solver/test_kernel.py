@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from fbtwsvm.solver.dual import solve_path
-from fbtwsvm.solver.factors import class_means
 from fbtwsvm.solver.kernel import solve_kernel_path
 from fbtwsvm.solver.problem import Start
-from reference import make_problem, solve_cold, solve_kernel
+from reference import class_means, make_problem, solve_cold, solve_kernel
 
 MULTIPLES = (0.25, 1.0, 4.0)
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from .._arrays import Array
 from .._log import LOG
-from ..features.kernels import Kernel, similarity
+from ..features.kernels import Kernel, gamma_scale, similarity
 from ..model import _pair_loops
 from ..model.rows import SMALL, TrainingRows, calibration_rows
-from ..model.settings import Settings
+from ..model.settings import Parameters, Settings
 from .solve import solve_kernel
 
 Loss = Callable[[Kernel, Settings], float]
@@ -32,6 +32,25 @@ _MOST_CLASSES = 100
 _TEMPERATURES = (1.0, 0.5, 0.25, 0.125)
 _LOWEST_STREAM, _HIGHEST_STREAM = -8, 2  # powers of 2 tried on a stream, whose first rows may be much alike
 _MISSED = 0.01  # largest mean residual of left-out landmarks
+
+
+def choose_gamma(
+    parameters: Parameters, rows: TrainingRows, settings: Settings, seed: int, *, quick: bool = False
+) -> float | None:
+    """Return gamma: as given, from the variance, or by a search; None if the kernel or the map does not use it."""
+    if not parameters.uses_gamma:
+        return None
+    if not isinstance(parameters.gamma, str):
+        return float(parameters.gamma)
+    if rows.small:  # sorted, so that rounding does not depend on the order of the rows
+        scale = gamma_scale(rows.X[rows.index], parameters.kernel, rows.weights)
+    else:
+        scale = gamma_scale(rows.X, parameters.kernel, rows.given_weights)
+    if quick or parameters.gamma == "scale":
+        return scale
+    chosen = search_gamma(rows, str(parameters.kernel), scale, settings, seed)
+    LOG.info("gamma: %.6g (%.4g times scale)", chosen, chosen / scale)
+    return chosen
 
 
 def search_gamma(rows: TrainingRows, kernel: str, start: float, settings: Settings, seed: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,9 +40,7 @@ def fit_rows(
     rows, settings = prepared.rows, prepared.settings
     # To continue later, the model keeps its rows or sums over them, whichever is smaller.
     with_rows = (
-        ids is not None
-        or prepared.home is None
-        or keeps_rows(X, rows.n_classes, prepared.home.n_columns, parameters.memory)
+        ids is not None or prepared.home is None or keeps_rows(X, rows, prepared.home.n_columns, parameters.memory)
     )
     LOG.info("solving the planes of %d classes", len(prepared.classes))
     (solved,) = prepared.solve(settings, with_grams=not (with_rows or quick))
@@ -60,20 +59,21 @@ def fit_rows(
         n_support=n_support,
         memberships=None if solved.memberships is None else rows.spread(solved.memberships),
         rows=_checked(X, y, weights, ids) if with_rows and not quick else None,
+        lineage=frozenset([uuid4().hex]),
         sums=None if with_rows or quick else sums_of(prepared, solved, parameters),
     )
 
 
-def refit_without(model: BatchModel, rows: CheckedRows, parameters: Parameters) -> BatchModel:
-    """Fit a model again without some of its rows, with the same gamma and the same map."""
-    assert model.rows is not None
-    rest = model.rows.take(model.rows.without(rows))
-    ids = None if all(name is None for name in rest.ids) else rest.ids
-    if model.mapping.exact:  # the map consists of the rows, so it is fitted again too
-        same_gamma = replace(parameters, gamma=parameters.gamma if model.gamma is None else model.gamma)
-        return fit_rows(same_gamma, rest.X, rest.y, rest.weights, ids=ids)
-    fit = fit_rows(parameters, rest.X, rest.y, rest.weights, ids=ids, fitted=model.mapping)
-    return replace(fit, gamma=model.gamma)
+def refit(model: BatchModel, rows: CheckedRows, parameters: Parameters) -> BatchModel:
+    """Fit some of the rows of a model once more, with the same gamma and the same map."""
+    ids = None if all(key is None for key in rows.ids) else rows.ids
+    mapped = fits_in_memory(parameters, rows.X)
+    if model.mapping.exact:  # its map is the rows themselves
+        again = replace(parameters, gamma=parameters.gamma if model.gamma is None else model.gamma)
+        fit = fit_rows(again, rows.X, rows.y, rows.weights, ids=ids)
+    else:
+        fit = fit_rows(parameters, rows.X, rows.y, rows.weights, ids=ids, mapped=mapped, fitted=model.mapping)
+    return replace(fit, gamma=model.gamma, lineage=model.lineage)
 
 
 def _checked(X: Any, y: Array, weights: Array | None, ids: Array | None) -> CheckedRows:

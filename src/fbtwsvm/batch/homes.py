@@ -1,7 +1,9 @@
-"""Where a fit reads its mapped rows from: memory, or unmapped rows that are mapped whenever they are read.
+"""Where the mapped rows of a fit are read from: an array in memory, or unmapped rows that are mapped when read.
 
-`fit` is written once, against `Home`.  `reduce` and `collect` call function(class, numbers, rows, state) for each tile,
-in threads.  The function must not change its arguments, and gets all that it needs beside the rows in `state`.
+`fit` reads rows through `Home` only.  Functions for `reduce` are called as function(class, numbers, rows, state) for
+each tile and must not change their arguments.  Tiles may be visited in threads, later perhaps on other machines, so all
+that a function needs beside the rows is in `state`.  An array in memory is solved by any of the three solvers; every
+other home by Newton's method, which reads rows tile by tile.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from ..model.rows import TrainingRows
 
 Result = TypeVar("Result")
 Visit = Callable[[int, slice, Array, Any], Result]
+Choose = Callable[[int, slice, Any], Array]
 
 
 class Home(ABC):
@@ -59,15 +62,13 @@ class Home(ABC):
         """Return the sum of what a function returns for each tile."""
         return reduce(add, self._visit(function, state))
 
-    def collect(self, function: Visit[Array], state: Any) -> tuple[Array, Array]:
-        """Return the numbers of the rows that a function marks, and these rows."""
+    def collect(self, function: Choose, state: Any) -> tuple[Array, Array]:
+        """Return the rows that a function chooses, and their numbers; other rows are not read.
 
-        def pick(k: int, numbers: slice, rows: Array, state: Any) -> tuple[Array, Array]:
-            marked = np.flatnonzero(function(k, numbers, rows, state))
-            return marked + numbers.start, rows[marked]
-
-        numbers, rows = zip(*self._visit(pick, state), strict=True)
-        return np.concatenate(numbers), np.concatenate(rows)
+        The function is called as function(class, numbers, state) for each tile and returns which rows to take.
+        """
+        numbers = np.concatenate([np.flatnonzero(function(k, part, state)) + part.start for k, part in self.tiles()])
+        return numbers, self.rows(numbers)
 
     def _visit(self, function: Visit[Result], state: Any) -> Iterator[Result]:
         """Call a function on every tile, in threads; yield the results in order."""

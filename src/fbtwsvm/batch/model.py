@@ -32,6 +32,8 @@ class BatchModel:
         are not available.
     rows, sums
         What the model continues from: the training rows, or sums over them, whichever is smaller.
+    lineage
+        Tag of the fit, by which copies that have gone on learning are known to share its rows.
     """
 
     stage: ClassVar[str] = "batch"
@@ -49,6 +51,7 @@ class BatchModel:
     memberships: Array | None = None
     rows: CheckedRows | None = field(default=None, repr=False)
     sums: FitSums | None = field(default=None, repr=False)
+    lineage: frozenset[str] = frozenset()
 
     @classmethod
     def of_one_class(cls, rows: CheckedRows, multiclass: str, decision: str) -> BatchModel:

@@ -13,12 +13,11 @@ from .._arrays import Array, class_starts, tiles
 from .._log import LOG
 from .._threads import Threads
 from ..features import ExactKernel, FourierFeatures, NystroemFeatures
-from ..features.kernels import gamma_scale
 from ..model.choose_map import auto_components, choose_map, most_components
 from ..model.mapping import Mapping
 from ..model.rows import TrainingRows, arrange, calibration_rows, check_class_names, class_factors, present_classes
 from ..model.settings import Parameters, Settings
-from .choose_gamma import search_gamma
+from .choose_gamma import choose_gamma
 from .choose_size import choose_size
 from .homes import Home, MemoryHome, UnmappedHome
 from .solve import Solved, solve, solve_kernel
@@ -96,7 +95,9 @@ def prepare(
         check_class_names(parameters.class_weight, classes)
     seed, settings = parameters.seed(), parameters.settings(len(classes))
     if fitted is not None:
-        home: Home | None = MemoryHome(rows, fitted.rows(X, rows.index, Threads(parameters.n_jobs)), parameters.n_jobs)
+        home: Home | None = UnmappedHome(rows, fitted, parameters.n_jobs)
+        if mapped:
+            home = MemoryHome(rows, fitted.rows(X, rows.index, Threads(parameters.n_jobs)), parameters.n_jobs)
         wanted = calibration_rows(rows.starts, fitted.is_landmark(X)[rows.index], seed, _limit(rows))
         return Prepared(classes, settings, None, rows, fitted, home, None, wanted, factors, seed)
     feature_map, n_components = (parameters.feature_map, parameters.n_components) if not quick else ("auto", "auto")
@@ -189,23 +190,4 @@ def _grown(
     usual, largest = auto_components(rows.n, rows.n_classes), most_components(rows.n, rows.n_classes)
     chosen = choose_size(rows, settings, make, parameters.kernel, (usual, largest), seed)
     LOG.info("features: %d (between %d and %d)", chosen, usual, largest)
-    return chosen
-
-
-def choose_gamma(
-    parameters: Parameters, rows: TrainingRows, settings: Settings, seed: int, *, quick: bool = False
-) -> float | None:
-    """Return gamma: as given, from the variance, or by a search; None if the kernel or the map does not use it."""
-    if not parameters.uses_gamma:
-        return None
-    if not isinstance(parameters.gamma, str):
-        return float(parameters.gamma)
-    if rows.small:  # sorted, so that rounding does not depend on the order of the rows
-        scale = gamma_scale(rows.X[rows.index], parameters.kernel, rows.weights)
-    else:
-        scale = gamma_scale(rows.X, parameters.kernel, rows.given_weights)
-    if quick or parameters.gamma == "scale":
-        return scale
-    chosen = search_gamma(rows, str(parameters.kernel), scale, settings, seed)
-    LOG.info("gamma: %.6g (%.4g times scale)", chosen, chosen / scale)
     return chosen

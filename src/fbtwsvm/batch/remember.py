@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._arrays import Array
 from ..model.fit_sums import FitSums, SupportRows
+from ..model.rows import TrainingRows, row_bytes
 from ..model.settings import Parameters
 from ..solver._loops import free_duals
 from .prepare import Prepared
 from .solve import Solved
 from .spool import Spool
 
+_MOST_MAPPED = 2**29  # bytes of mapped rows that a stream may start from
 _CANDIDATES = 20  # for each support row that is kept, so many are compared
 _MOST_CALIBRATION = 256  # most calibration rows of each class that are kept
 
 
-def keeps_rows(X: Any, n_classes: int, n_columns: int, memory: int | None) -> bool:
-    """Return whether the rows take less memory than sums over them and support rows."""
+def keeps_rows(X: Any, rows: TrainingRows, n_columns: int, memory: int | None) -> bool:
+    """Return whether a fit keeps its rows: they take less memory than sums over them and support rows.
+
+    Duplicates that were merged can only be told apart in the rows themselves.  Rows that would be very large once they
+    are mapped are not kept, because a stream maps them all when it starts.
+    """
     if isinstance(X, Spool):
         return False
-    size = X.data.nbytes if sp.issparse(X) else X.nbytes
-    support = X.shape[0] if memory is None else min(X.shape[0], memory * n_classes)
-    numbers = n_classes * n_columns * (n_columns + n_classes) + support * (n_columns + 2 * n_classes)
-    return bool(size <= 8 * numbers)
+    if rows.small:
+        return True
+    support = rows.n if memory is None else min(rows.n, memory * rows.n_classes)
+    numbers = rows.n_classes * n_columns * (n_columns + rows.n_classes) + support * (n_columns + 2 * rows.n_classes)
+    return bool(row_bytes(X) <= 8 * numbers and 8 * rows.n * n_columns <= _MOST_MAPPED)
 
 
 def sums_of(prepared: Prepared, solved: Solved, parameters: Parameters) -> FitSums:
@@ -37,7 +44,7 @@ def sums_of(prepared: Prepared, solved: Solved, parameters: Parameters) -> FitSu
     assert state.grams is not None
     assert prepared.home is not None
     n_classes = rows.n_classes
-    weights = np.array([rows.weights[a:b].sum() for a, b in zip(rows.starts[:-1], rows.starts[1:], strict=True)])
+    weights = np.array([rows.weights[a:b].sum() for a, b in pairwise(rows.starts)])
     factors = prepared.factors if parameters.class_weight == "balanced" else np.ones(n_classes)
     support = _support_rows(prepared, solved, parameters.memory, factors)
     # The sum over all rows follows from u = -G^-1 sum alpha h.
@@ -51,7 +58,7 @@ def sums_of(prepared: Prepared, solved: Solved, parameters: Parameters) -> FitSu
         box_sums[:, k] -= support.box[of_class].sum(axis=0)
         n_kept[k] = of_class.sum()
     has_dual: Array = np.asarray((solution.alpha > 0).any(axis=1))
-    n_support = np.array([has_dual[a:b].sum() for a, b in zip(rows.starts[:-1], rows.starts[1:], strict=True)])
+    n_support = np.array([has_dual[a:b].sum() for a, b in pairwise(rows.starts)])
     extremes, has_extremes = state.extremes, state.extremes.counts > 0
     near, far, labels = _calibration(prepared, solved)
     return FitSums(
@@ -81,7 +88,7 @@ def _support_rows(prepared: Prepared, solved: Solved, memory: int | None, factor
     assert state is not None
     random = np.random.default_rng(prepared.seed)
     chosen = []
-    for first, last in zip(rows.starts[:-1], rows.starts[1:], strict=True):
+    for first, last in pairwise(rows.starts):
         numbers = first + np.flatnonzero((alpha[first:last] > 0).any(axis=1))
         if memory is not None and len(numbers) > memory:
             some = min(len(numbers), _CANDIDATES * memory)
@@ -91,8 +98,9 @@ def _support_rows(prepared: Prepared, solved: Solved, memory: int | None, factor
             free = np.where(free_duals(duals, box), duals, 0.0).sum(axis=1)
             numbers = np.sort(numbers[np.argsort(-free, kind="stable")[:memory]])
         chosen.append(numbers)
-    numbers = np.concatenate(chosen).astype(np.int64)
-    mapped = home.rows(numbers)
+    marked = np.zeros(rows.n, dtype=bool)
+    marked[np.concatenate(chosen)] = True
+    numbers, mapped = home.collect(_marked, marked)
     labels = rows.labels_of(numbers)
     box = state.boxes(numbers, mapped)
     box[np.arange(len(numbers)), labels] = 0.0
@@ -104,6 +112,11 @@ def _support_rows(prepared: Prepared, solved: Solved, memory: int | None, factor
         alpha=np.minimum(alpha[numbers].astype(np.float64), box),
         box=box,
     )
+
+
+def _marked(k: int, numbers: slice, marked: Array) -> Array:
+    """Return which rows of a tile are marked."""
+    return marked[numbers]
 
 
 def _calibration(prepared: Prepared, solved: Solved) -> tuple[Array, Array, Array]:

@@ -16,10 +16,20 @@ SMALL = 2000  # data with at most so many distinct rows is small: exact kernel, 
 _MERGE_FACTOR = 5  # duplicates are merged in at most this many times SMALL rows
 
 
-def _row_keys(X: Any) -> list[bytes]:
-    """Return the bytes of each row, which are the same for equal rows."""
-    dense = X.toarray() if sp.issparse(X) else X
-    return [row.tobytes() for row in np.ascontiguousarray(dense)]
+def _row_keys(X: Any) -> list[Any]:
+    """Return keys that are equal for equal rows, whatever the sign of their zeros."""
+    if not sp.issparse(X):
+        return [row.tobytes() for row in np.ascontiguousarray(X + 0.0)]
+    rows = X.copy()
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    places = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    return [(rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in places]
+
+
+def row_bytes(X: Any) -> int:
+    """Return the size of rows, dense or sparse."""
+    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes)
 
 
 def calibration_rows(starts: Array, landmarks: Array, seed: int, limit: int = 512) -> Array:
@@ -257,16 +267,23 @@ class CheckedRows:
 
     def without(self, rows: CheckedRows) -> Array:
         """Mark the rows that stay when `rows` are taken out; these are matched by id, or else by value and label."""
-        keys = _row_keys(self.X)
+        keys, wanted = _row_keys(self.X), _row_keys(rows.X)
+        places: dict[Any, list[int]] = {}
+        for j in reversed(range(len(self))):
+            places.setdefault((keys[j], self.y[j]), []).append(j)
+        by_id = {key: j for j, key in enumerate(self.ids) if key is not None}
         stays = np.ones(len(self), dtype=bool)
-        for i, key in enumerate(_row_keys(rows.X)):
-            if rows.ids[i] is not None:
-                same = [j for j in np.flatnonzero(stays) if self.ids[j] is not None and self.ids[j] == rows.ids[i]]
+        for i, key in enumerate(rows.ids):
+            if key is not None:
+                found = by_id.pop(key, None)
+                if found is not None and (self.y[found] != rows.y[i] or keys[found] != wanted[i]):
+                    raise ValueError(f"The row with id {key!r} was learned with another label or other values.")
             else:
-                same = [j for j in np.flatnonzero(stays & (self.y == rows.y[i])) if keys[j] == key]
-            if not same:
+                same = places.get((wanted[i], rows.y[i]), [])
+                found = same.pop() if same else None
+            if found is None or not stays[found]:
                 raise ValueError(f"Nothing was unlearned: row {i} was never learned, or has been unlearned already.")
-            stays[same[0]] = False
+            stays[found] = False
         if not stays.any():
             raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")
         return stays

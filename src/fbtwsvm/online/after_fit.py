@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..batch.fit import refit_without
+from ..batch.fit import refit
 from ..batch.model import BatchModel
 from ..model.rows import CheckedRows
 from ..model.settings import Parameters
@@ -23,13 +23,16 @@ def stream_from(fit: BatchModel, parameters: Parameters) -> StreamModel:
     policies_of(parameters)  # raises an error for parameters that a stream cannot have
     if fit.rows is not None:
         mapping = None if fit.mapping.exact else fit.mapping
-        return start_stream(fit.rows, parameters, mapping, fit.gamma)
-    if fit.sums is not None:
-        return start_from_sums(fit, parameters)
-    raise ValueError(
-        "This model was saved by version 0.5.0, without what is needed to continue from a fit of so many rows. Fit it "
-        "again, or give all rows to partial_fit, in chunks."
-    )
+        stream = start_stream(fit.rows, parameters, mapping, fit.gamma)
+    elif fit.sums is not None:
+        stream = start_from_sums(fit, parameters)
+    else:
+        raise ValueError(
+            "This model was saved by version 0.5.0, without what is needed to continue from so large a fit. Fit it "
+            "again, or give all rows to partial_fit, in chunks."
+        )
+    stream.lineage = fit.lineage or stream.lineage
+    return stream
 
 
 def unlearn_from(
@@ -40,9 +43,10 @@ def unlearn_from(
     A fit that keeps its rows is fitted again without them, with the same gamma and map.  A fit that keeps sums, or that
     would be left with one class, continues as a stream without them.
     """
-    if fit.rows is None or len(np.unique(fit.rows.y[fit.rows.without(rows)])) < 2:
+    left = None if fit.rows is None else fit.rows.take(fit.rows.without(rows))
+    if left is None or len(np.unique(left.y)) < 2:
         return stream_from(fit, parameters).unlearn(rows, parameters)
-    model, report = refit_without(fit, rows, parameters), Unlearned()
+    model, report = refit(fit, left, parameters), Unlearned()
     for i in np.flatnonzero(model.mapping.is_landmark(rows.X)):
         report.add("landmark", int(i))
     from_rows = not (fit.mapping.exact or fit.mapping.data_independent)

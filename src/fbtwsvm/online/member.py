@@ -126,6 +126,8 @@ class Member:
         forgotten.n_condensed = sums.n_condensed.copy()
         if policy.statistics == "kept":  # as in the paper, only support rows are summed
             member.moments = Moments(n_classes, n_columns)
+            forgotten.dual_sums[:] = 0.0
+            forgotten.box_sums[:] = 0.0
             member.move(member.kept, np.ones(n, dtype=bool), 1.0)
         for k in range(n_classes):
             member.refresh(k)

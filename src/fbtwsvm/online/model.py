@@ -146,11 +146,10 @@ class StreamModel:
         clone.pending_calibration, clone.drifts = list(self.pending_calibration), list(self.drifts)
         return clone
 
-    def commit(self) -> StreamModel:
-        """Make permanent what a copy has learned; return the copy itself."""
+    def commit(self) -> None:
+        """Add what is remembered of newly forgotten rows to the store that copies share, once this model is in use."""
         for member in self.members:
             member.forgotten.commit()
-        return self
 
     def begin(self, rows: CheckedRows, parameters: Parameters, landmarks: Array) -> None:
         """Learn the first rows; those that are not `landmarks` also calibrate the decision rule."""
@@ -165,7 +164,6 @@ class StreamModel:
                 self.tested.add(left_out.labels, left_out.times, left_out.near, left_out.far)
         self.clock = self.n_warm_up = len(chunk)
         self.calibrate()
-        self.commit()
 
     def learn(self, rows: CheckedRows, parameters: Parameters) -> StreamModel:
         """Learn rows; return the new model, which is this one if it could be changed in place, otherwise a copy.
@@ -191,7 +189,7 @@ class StreamModel:
                 chunk, y = chunk.take(slice(n, None)), y[n:]
                 if len(chunk) and clone.mapping is not mapping:
                     chunk = replace(chunk, rows=clone.mapping.rows(chunk.raw))
-        return clone.commit()
+        return clone
 
     def _chunk(self, rows: CheckedRows, parameters: Parameters) -> Chunk:
         """Return the mapped rows of a call, with class indices, weights and times."""
@@ -359,7 +357,7 @@ class StreamModel:
             if k not in left:
                 clone.remove_class(k)
         clone.resolve()
-        return clone.commit(), report
+        return clone, report
 
     def merge(self, other: StreamModel) -> StreamModel:
         """Return a model of the rows of both."""
@@ -384,7 +382,7 @@ class StreamModel:
         clone.trust = (self.clock * self.trust + other.clock * other.trust) / (self.clock + other.clock)
         clone.clock += other.clock
         clone.resolve()
-        return clone.commit()
+        return clone
 
     def _flush_calibration(self) -> None:
         if self.pending_calibration:
@@ -403,7 +401,7 @@ class StreamModel:
         """Return a copy in which all duals, planes and offsets are up to date."""
         clone = self.copy()
         clone.resolve()
-        return clone.commit()
+        return clone
 
     def calibrate(self, at_once: bool = False) -> None:
         """Learn the decision rule again if enough calibration rows are new, or `at_once`."""

@@ -7,9 +7,8 @@ import os
 import numpy as np
 
 from .._log import warn
-from ..batch.choose_gamma import largest_gamma
+from ..batch.choose_gamma import choose_gamma, largest_gamma
 from ..batch.model import BatchModel
-from ..batch.prepare import choose_gamma
 from ..model.choose_map import stream_map
 from ..model.mapping import Mapping
 from ..model.rows import CheckedRows, arrange

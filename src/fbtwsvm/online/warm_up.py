@@ -68,12 +68,10 @@ class WarmUpModel:
             provisional = provisional.copy()  # it may learn in place, and this call may still fail
         return cls(rows, wanted, provisional.learn(new, small))
 
-    def unlearn(self, rows: CheckedRows, parameters: Parameters) -> tuple[WarmUpModel, Unlearned]:
+    def unlearn(self, rows: CheckedRows, parameters: Parameters) -> tuple[WarmUpModel | StreamModel, Unlearned]:
         """Take rows out of those collected so far."""
         rest = self.rows.take(self.rows.without(rows))
-        model = self._grown(rest, len(rest), None, parameters)
-        assert isinstance(model, WarmUpModel)  # fewer rows than before
-        return model, Unlearned(removed=len(rows))
+        return self._grown(rest, len(rest), None, parameters), Unlearned(removed=len(rows))
 
     def merge(self, other: Any) -> StreamModel:
         """Raise ValueError: the map is not chosen yet."""

@@ -13,8 +13,9 @@ from sklearn.base import clone
 
 from .._arrays import Array
 from .._threads import Threads
+from ..batch.choose_gamma import choose_gamma
 from ..batch.model import BatchModel
-from ..batch.prepare import Prepared, choose_gamma, ordered, prepare
+from ..batch.prepare import Prepared, ordered, prepare
 from ..batch.solve import Solved, calibrated
 from ..classifier import FBTWSVM, parameters_of, with_model
 from ..features.fourier import FourierFeatures

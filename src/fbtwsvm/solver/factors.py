@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dtrtri
@@ -29,17 +27,6 @@ def gram_matrix(rows: Array, weights: Array) -> Array:
         tile = weighted(rows[part], weights[part])
         total += tile.T @ tile  # NumPy recognises the transpose and calls SYRK
     return total
-
-
-def class_means(rows: Array, weights: Array, starts: Array) -> Array:
-    """Return the weighted mean of every class; rows are sorted by class, in blocks from `starts`."""
-    means = np.empty((len(starts) - 1, rows.shape[1]))
-    for k, (first, last) in enumerate(pairwise(starts)):
-        total = np.zeros(rows.shape[1])
-        for tile in tiles(first, last, _TILE):
-            total += weights[tile].astype(rows.dtype) @ rows[tile]
-        means[k] = total / weights[first:last].sum()
-    return means
 
 
 def gram_factor(gram: Array, reg: float, dtype: np.dtype) -> Array:

@@ -28,13 +28,14 @@ _FIT = Record(
     {
         "_mapping": MAPPING, "_decision": DECISION, "planes_": ArrayOf(FLOATS, "K", "K", "D"),
         "support_": Maybe(ArrayOf("i8", None, low=0)), "n_support_": Maybe(ArrayOf("i8", "K")),
-        "memberships_": Maybe(ArrayOf("f8", None, "K")),
+        "memberships_": Maybe(ArrayOf("f8", None, "K")), "lineage": Strings(),
     },
     renamed={
         "_mapping": "mapping", "_decision": "decision", "planes_": "planes", "support_": "support",
         "n_support_": "n_support", "memberships_": "memberships",
     },
-    parts=vars,
+    parts=lambda fit: {**vars(fit), "lineage": sorted(fit.lineage)},
+    optional=("lineage",),
 )  # fmt: skip
 
 
@@ -135,9 +136,11 @@ def _read_stage(node: Any, context: Context, estimator: FBTWSVM, learned: dict[s
 
 
 def _read_fit(node: Any, context: Context, learned: dict[str, Any], history: dict[str, Any]) -> BatchModel:
+    fit = _FIT.read(node, context)
+    lineage = fit.pop("lineage") or ()
     return BatchModel(
         classes=learned["classes_"], gamma=learned["gamma_"], gaps=learned["duality_gap_"], n_iter=learned["n_iter_"],
-        dtype=learned["_dtype"], **_FIT.read(node, context), **history,
+        dtype=learned["_dtype"], **fit, lineage=frozenset(lineage), **history,
     )  # fmt: skip
 
 
