@@ -48,7 +48,7 @@ def _fitted(name: str) -> Any:
     def read(self: FBTWSVM) -> Any:
         value = getattr(self._model, name, None)
         if self._model is None or (value is None and name != "gamma"):
-            raise AttributeError(f"This {type(self).__name__} has no attribute {name}_ (yet, or in its present stage).")
+            raise AttributeError(f"{type(self).__name__} has no {name}_: it is not fitted, or has none at this stage.")
         return value
 
     return property(read)
@@ -392,7 +392,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Two classes: slope (log|h.u_01| - log|h.u_10| - offset), positive for `classes_[1]`.  More: the pairs
             that each class wins, plus less than a third of a vote for how clearly; where the winner of the DAG
-            is not the class with most pairs, those two change scores.
+            is not the class with most pairs, those two swap scores.
         """
         model = self._fitted_model()
         rule = model.rule
