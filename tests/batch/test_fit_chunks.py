@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_info
 
 from fbtwsvm import FBTWSVM
-from fbtwsvm.batch.homes import UnmappedHome
+from fbtwsvm.batch.row_homes import UnmappedHome
 from fbtwsvm.classifier import model_of
 from fbtwsvm.features import NystroemFeatures
 from fbtwsvm.model.choose_map import auto_components

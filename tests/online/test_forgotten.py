@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
-from fbtwsvm.online.forgotten import Forgotten, condense, forget
+from fbtwsvm.online.condense import condense, forget
+from fbtwsvm.online.forgotten import Forgotten
 from fbtwsvm.online.kept import Kept
 from helpers import clouds, stream
 

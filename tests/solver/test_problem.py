@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fbtwsvm.solver import _loops
+from fbtwsvm.solver import _descent_loops
 from fbtwsvm.solver.problem import Solution
 from reference import make_problem, solve_cold, solve_kernel
 
@@ -42,5 +42,5 @@ def test_an_empty_solution_has_the_shapes_of_the_problem(problem):
 
 
 def test_blocks_too_large_for_solving_again(problem):
-    starts = np.cumsum([0, _loops.SMALL_BLOCK, _loops.SMALL_BLOCK + 1, 5])
+    starts = np.cumsum([0, _descent_loops.SMALL_BLOCK, _descent_loops.SMALL_BLOCK + 1, 5])
     assert problem[2].large_blocks(starts).tolist() == [1]

@@ -14,7 +14,7 @@ from ..features.kernels import Kernel
 from ..model.mapping import Mapping
 from ..model.rows import TrainingRows
 from ..model.settings import Settings
-from .homes import MemoryHome
+from .row_homes import MemoryHome
 from .solve import solve
 
 _MOST_TRAIN, _MOST_HELD = 8000, 4000  # most rows to train on and to hold out

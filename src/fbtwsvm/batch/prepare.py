@@ -19,7 +19,7 @@ from ..model.rows import TrainingRows, arrange, calibration_rows, check_class_na
 from ..model.settings import Parameters, Settings
 from .choose_gamma import choose_gamma
 from .choose_size import choose_size
-from .homes import Home, MemoryHome, UnmappedHome
+from .row_homes import Home, MemoryHome, UnmappedHome
 from .solve import Solved, solve, solve_kernel
 
 _MAP_SAMPLE = 8192  # rows that a map is fitted on if it cannot be fitted on all

@@ -11,7 +11,7 @@ from .._arrays import Array
 from ..model.fit_sums import FitSums, SupportRows
 from ..model.rows import TrainingRows, row_bytes
 from ..model.settings import Parameters
-from ..solver._loops import free_duals
+from ..solver._descent_loops import free_duals
 from .prepare import Prepared
 from .solve import Solved
 from .spool import Spool

@@ -19,7 +19,7 @@ from ..solver.factors import gram_matrix
 from ..solver.kernel import solve_kernel_path
 from ..solver.newton import RowReader
 from ..solver.problem import Problem, Solution
-from .homes import Home, MemoryHome
+from .row_homes import Home, MemoryHome
 
 
 @dataclass

@@ -8,11 +8,11 @@ import numpy as np
 
 from .._arrays import Array, class_starts
 from ..model.membership import Extremes, distances_to_means
-from ..solver._loops import carry_duals
+from ..solver._descent_loops import carry_duals
 from ..solver.dual import solve_features
 from ..solver.problem import Problem, Start
+from .condense import condense, forget
 from .fading import balance, expire
-from .forgotten import condense, forget
 from .kept import Kept
 from .member import Member
 

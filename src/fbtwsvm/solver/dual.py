@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import Array, tiles
 from .._log import LOG
-from . import _loops, _working_set_loops
+from . import _descent_loops, _working_set_loops
 from .left_out import left_out_features
 from .problem import Problem, Solution, Start
 
@@ -164,7 +164,7 @@ class _NearPlanes:
             return
         growth = multiple / self.multiple
         box = self.box * growth
-        self.alpha = _loops.carry_duals(self.alpha[:, None], self.box[:, None], box[:, None])[:, 0]
+        self.alpha = _descent_loops.carry_duals(self.alpha[:, None], self.box[:, None], box[:, None])[:, 0]
         self.box = box
         self.primal_at_zero = self.primal_at_zero * growth
         self.multiple = multiple
@@ -201,7 +201,7 @@ class _NearPlanes:
         starts = np.searchsorted(self.working_set, self.problem.starts)
         alpha = self.alpha[self.working_set]
         dual_sums = np.zeros((self.problem.n_classes, self.width), dtype=self.rows.dtype)
-        self.sweeps += _loops.solve_row_blocks(
+        self.sweeps += _descent_loops.solve_row_blocks(
             self.whitened, self.whitener.signs, starts, self.todo, self.primal_at_zero, self.box[self.working_set],
             alpha, self.fixed_sums, dual_sums, self.bounds, self.inner_tol, np.maximum(sweeps - self.sweeps, 0),
             self.near,

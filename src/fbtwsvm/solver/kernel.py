@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from .._arrays import Array
-from . import _loops
+from . import _descent_loops
 from .factors import kernel_factor
 from .left_out import left_out_large, ridge
 from .problem import Problem, Solution
@@ -40,7 +40,7 @@ def solve_kernel_path(
         alpha, own_box = np.zeros((len(multiples), len(kernel))), np.ascontiguousarray(box[:, a])
         # Rounding error of Q, a difference of nearly equal numbers divided by reg.
         noise = 100.0 * np.finfo(np.float64).eps * len(root) * float(np.abs(np.diag(kernel)).max()) / reg
-        dual_sums, near_out, push_out, sweeps, gaps = _loops.solve_kernel_blocks(
+        dual_sums, near_out, push_out, sweeps, gaps = _descent_loops.solve_kernel_blocks(
             kernel, whitened, crossed, leverage, root, problem.starts, a, reg, problem.wanted, own_box,
             np.array(multiples), alpha, ridge(kernel.dtype), noise, options.tol, options.max_iter, a,
         )  # fmt: skip

@@ -1,6 +1,6 @@
 """Left-out values: the plane value that a row would get from a plane trained without it.
 
-Few pushed rows: `_loops.left_out_near` (rank-one change) and `_loops.left_out_pushed` (solve again without the row).
+Few pushed rows: `left_out_near` (rank-one change) and `left_out_pushed` (solve again without the row), both compiled.
 Many pushed rows: `left_out_large`, the span estimate.  Newton's method: `left_out_newton`, one step without the row.
 """
 
@@ -13,7 +13,7 @@ from scipy.linalg import solve_triangular
 
 from .._arrays import Array
 from .._linalg import lower_factor
-from . import _loops
+from . import _descent_loops
 from .factors import weighted
 from .problem import Factor, Problem, Solution
 
@@ -54,10 +54,10 @@ def left_out_large(
         row i of the near class:    h_i.u / (1 - w_i zeta_i'M zeta_i)
         row j of the pushed class:  h_j.u + alpha_j zeta_j'M zeta_j   (M without j itself if j is free)
 
-    Arguments are as in `_loops.left_out_near`, for pushed rows with alpha > 0.
+    Arguments are as in `_descent_loops.left_out_near`, for pushed rows with alpha > 0.
     """
     span, projected = np.diag(q).astype(np.float64), leverage.astype(np.float64)
-    free = np.flatnonzero(_loops.free_duals(alpha[:, None], box[:, None]))
+    free = np.flatnonzero(_descent_loops.free_duals(alpha[:, None], box[:, None]))
     if len(free) > _MOST_FREE:  # rows well between their bounds are enough to fix the plane
         inside = np.minimum(alpha[free] / box[free], 1.0 - alpha[free] / box[free])
         free = np.sort(free[np.argpartition(inside, -_MOST_FREE)[-_MOST_FREE:]])
@@ -103,7 +103,7 @@ def left_out_features(solved: _Solved, solution: Solution) -> None:
     cross[between], leverage = whitener.near(solved.whitened[between], near_rows, near - problem.starts[a])
     values = solved.values[working_set].astype(np.float64)
     near_out = near_values.astype(np.float64)
-    _loops.left_out_blocks(
+    _descent_loops.left_out_blocks(
         solved.whitened, whitener.signs, starts, a, cross, leverage, near_values, wanted, box, alpha,
         ridge(solved.rows.dtype), values, near_out,
     )  # fmt: skip

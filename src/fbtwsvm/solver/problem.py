@@ -36,7 +36,7 @@ import numpy as np
 
 from .. import _threads
 from .._arrays import Array
-from . import _loops
+from . import _descent_loops
 from .factors import LowRankWhitener, Whitener, gram_matrix
 
 In = TypeVar("In")
@@ -79,7 +79,7 @@ class Problem:
     @staticmethod
     def large_blocks(starts: Array) -> Array:
         """Return the classes with too many rows to solve again without each of them."""
-        return np.flatnonzero(np.diff(starts) > _loops.SMALL_BLOCK)
+        return np.flatnonzero(np.diff(starts) > _descent_loops.SMALL_BLOCK)
 
     def wanted_rows(self, k: int) -> tuple[Array, slice]:
         """Return the wanted rows of class k, and their places among all wanted rows."""

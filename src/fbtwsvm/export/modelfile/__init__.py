@@ -9,7 +9,7 @@ from typing import Any
 from ...classifier import FBTWSVM
 from .classifier import CLASSIFIER
 from .container import FORMAT, ModelFileError, Writer, reading, write
-from .schema import Choice, Context, Spec
+from .value_types import Choice, Context, Spec
 
 __all__ = ["FORMAT", "ModelFileError", "load", "save"]
 

@@ -13,9 +13,9 @@ from ...online.model import StreamModel
 from ...online.warm_up import WarmUpModel, small_stream, warm_up_rows
 from .container import ModelFileError, Writer
 from .parts import CHECKED_ROWS, COUNT, DECISION, MAPPING, PARAMETER, check_sorted, mapped_columns
-from .schema import FLOATS, ArrayOf, Context, DType, Float, Int, Maybe, Record, Spec, Text, parts_of
 from .stream import FIT_SUMS, STREAM
 from .strings import Labels, Strings
+from .value_types import FLOATS, ArrayOf, Context, DType, Float, Int, Maybe, Record, Spec, Text, parts_of
 
 # What a classifier has at every stage.
 _LEARNED: dict[str, Spec] = {

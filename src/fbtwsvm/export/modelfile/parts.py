@@ -21,8 +21,23 @@ from ...model.mapping import Mapping
 from ...model.rows import CheckedRows
 from ...online.drift import HoeffdingDrift
 from .container import ModelFileError, Writer
-from .schema import FLOATS, ArrayOf, Bool, Choice, Context, DType, Float, Int, Maybe, Record, Rows, Spec, Text, blank
 from .strings import Ids, Keys, Labels
+from .value_types import (
+    FLOATS,
+    ArrayOf,
+    Bool,
+    Choice,
+    Context,
+    DType,
+    Float,
+    Int,
+    Maybe,
+    Record,
+    Rows,
+    Spec,
+    Text,
+    blank,
+)
 
 COUNT = Int(0)
 _KERNEL = Text(*KERNELS)

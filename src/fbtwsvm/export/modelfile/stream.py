@@ -21,8 +21,8 @@ from ...online.policy import Policy
 from ...solver.problem import SolverOptions
 from .container import ModelFileError
 from .parts import COUNT, DECISION, MAPPING, PARAMETER, check_sorted
-from .schema import FLOATS, ArrayOf, Bool, DType, Float, Int, ListOf, Maybe, Record, Rows, Spec, Text, blank
 from .strings import Ids, Keys, Labels, Strings
+from .value_types import FLOATS, ArrayOf, Bool, DType, Float, Int, ListOf, Maybe, Record, Rows, Spec, Text, blank
 
 
 # Sizes: "K" classes, "D" columns with the bias, "E" members of the committee, "n" rows of one array.

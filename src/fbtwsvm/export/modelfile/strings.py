@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._arrays import Array
 from .container import ModelFileError, Writer
-from .schema import ArrayOf, Context, Size, Text, parts_of
+from .value_types import ArrayOf, Context, Size, Text, parts_of
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from ...evaluate.score import Score
 from .classifier import CLASSIFIER
 from .container import ModelFileError
 from .parts import COUNT, DETECTOR
-from .schema import ArrayOf, Float, Int, Maybe, Record, Spec, Text, blank
 from .strings import Keys, Strings
+from .value_types import ArrayOf, Float, Int, Maybe, Record, Spec, Text, blank
 
 _FIELDS = tuple(name for name in Snapshot.__dataclass_fields__ if name != "window_classes")
 _INTEGERS = ("rows", "kept", "bytes", "drifts", "forgotten")

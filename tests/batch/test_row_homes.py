@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fbtwsvm.batch.homes import MemoryHome, UnmappedHome
+from fbtwsvm.batch.row_homes import MemoryHome, UnmappedHome
 from fbtwsvm.batch.solve import _sums
 from fbtwsvm.features import FourierFeatures
 from fbtwsvm.model.mapping import Mapping
