@@ -19,22 +19,22 @@ from fbtwsvm.data.generators import make
 
 
 @pytest.mark.slow
-def test_every_verb_in_a_process_of_its_own(tmp_path, monkeypatch):
-    """A whole day's work, from a shell, on files."""
+def test_a_days_work_from_a_shell(tmp_path, monkeypatch):
+    """All verbs on files, the main ones in processes of their own."""
     monkeypatch.chdir(tmp_path)
     fourier = ("--feature-map", "fourier", "--gamma", "0.05", "--n-components", "40", "--warm-up", "200")
     fbtwsvm("generate", "sea", "-n", 1000, "-o", "rows.csv")
     called("generate", "sea", "-n", 600, "--seed", 1, "-o", "more.parquet")
     fbtwsvm("train", "rows.csv", "-t", "y", "-o", "first.fbt", "--chunk", 100, *fourier)
     called("train", "more.parquet", "--like", "first.fbt", "-o", "second.fbt")
-    fbtwsvm("merge", "first.fbt", "second.fbt", "-o", "both.fbt")
-    fbtwsvm("update", "both.fbt", "more.parquet")
-    fbtwsvm("unlearn", "both.fbt", "more.parquet")
+    called("merge", "first.fbt", "second.fbt", "-o", "both.fbt")
+    called("update", "both.fbt", "more.parquet")
+    called("unlearn", "both.fbt", "more.parquet")
     fbtwsvm("predict", "both.fbt", "rows.csv", "-o", "answers.csv")
     assert len((tmp_path / "answers.csv").read_text().splitlines()) == 1001
-    assert "accuracy" in fbtwsvm("evaluate", "both.fbt", "rows.csv")
+    assert "accuracy" in called("evaluate", "both.fbt", "rows.csv")
     fbtwsvm("stream", "rows.csv", "-t", "y", "--model", "stream.fbt", "--report", "report.html", *QUICK)
-    fbtwsvm("export", "stream.fbt", "stream.onnx")
+    called("export", "stream.fbt", "stream.onnx")
     assert "1,600" in fbtwsvm("info", "both.fbt")
     assert {path.name for path in tmp_path.iterdir()} >= {"report.html", "stream.onnx", "both.fbt"}
 

@@ -44,13 +44,13 @@ def test_saved_and_loaded_goes_on_as_if_never_stopped(name, rows, tmp_path):
     X = np.abs(X)
     model = FBTWSVM(n_components=30, warm_up=250, memory=30, random_state=0, **STREAMS[name])
     ids = [f"row {i}" for i in range(len(X))]
-    for first in range(0, rows, 10):
-        part = slice(first, min(first + 10, rows))
+    for first in range(0, rows, 20):
+        part = slice(first, min(first + 20, rows))
         model.partial_fit(X[part], y[part], ids=ids[part])
     fbtwsvm.save(model, tmp_path / "model.fbt")
     loaded = fbtwsvm.load(tmp_path / "model.fbt")
-    for first in range(rows, 560, 20):
-        part = slice(first, min(first + 20, 560))
+    for first in range(rows, 480, 25):
+        part = slice(first, min(first + 25, 480))
         for each in (model, loaded):
             each.partial_fit(X[part], y[part], ids=ids[part])
     assert_same_answers(model, loaded, X)
