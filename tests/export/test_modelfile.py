@@ -132,7 +132,9 @@ def test_older_versions_stay_readable(path):
     model = fbtwsvm.load(path)
     rows = {name: [row[j] for row in wanted["rows"]] for j, name in enumerate(wanted["columns"])}
     assert model.predict(rows).tolist() == wanted["labels"]
-    np.testing.assert_allclose(model.predict_proba(rows), wanted["probabilities"], atol=1e-6)
+    # The model is in float32, whose rounding (1e-7) differs between BLAS kernels; probabilities follow the logarithm of
+    # plane values, which are as small as 1e-2 and less, with a slope of several.
+    np.testing.assert_allclose(model.predict_proba(rows), wanted["probabilities"], atol=1e-4)
     learn_table(model, {**rows, "y": wanted["labels"]})
     assert model.rows == wanted["learned"] + len(wanted["rows"])
 
