@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
-from helpers import FOURIER, KEEP_ALL, clouds, fourier, state, stream
+from helpers import FOURIER, KEEP_ALL, Every, clouds, fourier, state, stream
 
 
 @settings(max_examples=25, deadline=None)
@@ -255,3 +255,49 @@ def test_reported_positions_are_those_of_the_call_with_rows_without_weight():
     landmark = next(i for i, row in enumerate(X) if model_of(model).mapping.is_landmark(row[None])[0])
     report = model.unlearn(X[[5, landmark]], y[[5, landmark]], sample_weight=[0.0, 1.0])
     assert report.remaining["landmark"] == [1]
+
+
+@pytest.mark.parametrize("decision", ["value", "calibrated", "distance"])
+@pytest.mark.parametrize("membership", ["none", "fuzzy"])
+@pytest.mark.parametrize("accept", ["kkt", "all"])
+def test_nothing_remains_where_the_docs_promise_it(decision, membership, accept):
+    """Every number of the model is that of training without the rows, probabilities included."""
+    X, y = clouds(400, 3, spread=2.0)
+    out = np.random.default_rng(0).permutation(400)[:60]
+    rest = np.setdiff1d(np.arange(400), out)
+    options = {"decision": decision, "membership": membership, "accept": accept, "tol": 1e-10, "max_iter": 10**6}
+    options |= {"memory": None, "second_look": 10**6, "warm_up": 50, **FOURIER}
+    model = stream(FBTWSVM(**options), X, y, 37, ids=np.arange(400))
+    report = model.unlearn(X[out], y[out], ids=out)
+    again = stream(FBTWSVM(**options), X[rest], y[rest], 37, ids=rest).settle()
+    assert report.complete
+    assert (report.removed, report.without_trace) == (60, 60)
+    one, two = model_of(model), model_of(again)
+    for name in ("offsets", "learned_offsets", "slopes"):
+        np.testing.assert_allclose(getattr(one.decision, name), getattr(two.decision, name), atol=1e-3, err_msg=name)
+    np.testing.assert_array_equal(np.sort(one.tested.near != 0.0, axis=None), np.sort(two.tested.near != 0, axis=None))
+    first, second = (part.members[0] for part in (one, two))
+    for name in ("counts", "sums", "grams"):
+        np.testing.assert_allclose(getattr(first.moments, name), getattr(second.moments, name), atol=1e-9)
+    for name in ("planes", "low", "high", "farthest", "class_factors", "seen", "since_solve", "solved"):
+        np.testing.assert_allclose(getattr(first, name), getattr(second, name), atol=1e-5, err_msg=name)
+    kept, others = first.kept.by_class(), second.kept.by_class()
+    np.testing.assert_array_equal(kept.ids, others.ids)
+    for name in ("rows", "weights", "box", "alpha"):
+        np.testing.assert_allclose(getattr(kept, name), getattr(others, name), atol=1e-3, err_msg=name)
+    for name in ("dual_sums", "box_sums", "nearest", "farthest", "counts", "n_condensed"):
+        assert not getattr(first.forgotten, name).any(), name
+    assert not len(first.forgotten.traces)
+    assert (first.mean_weight, first.current_weight) == (second.mean_weight, second.current_weight)
+    np.testing.assert_allclose(model.predict_proba(X), again.predict_proba(X), atol=1e-4)
+    np.testing.assert_allclose(model.decision_function(X), again.decision_function(X), atol=1e-3)
+
+
+def test_trust_and_detectors_are_named_where_they_have_met_the_row():
+    X, y = clouds(300)
+    model = stream(FBTWSVM(decay="auto", warm_up=100, drift_detector=Every(10**6), **FOURIER), X, y, 50, ids=range(300))
+    report = model.unlearn(X[200:203], y[200:203], ids=range(200, 203))
+    assert report.removed == 3
+    assert {"trust", "detector", "planes"} <= set(report.remaining)
+    assert not report.complete
+    assert "half-lives" in str(report)

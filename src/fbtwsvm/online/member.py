@@ -171,6 +171,7 @@ class Member:
     def remember(self, undo: Undo, classes: Array) -> None:
         """Save in `undo` what changes when rows of these classes are learned row by row."""
         undo.keep(self, "planes", "current_weight", "clock", "n_pending", "pending", "mean_weight", "since_solve")
+        undo.keep(self, "accepting")
         undo.keep(self.moments, "counts", "sums")
         undo.keep(self.roots, "ranks")
         for k in classes:

@@ -463,10 +463,10 @@ class StreamModel:
         self.calibrate(at_once=True)
 
     def _resolve_and_test(self, member: Member) -> None:
-        """Re-solve every plane, and take the left-out values of kept rows as calibration rows."""
+        """Solve every plane from zero, and take the left-out values of kept rows as calibration rows."""
         member.flush()
-        member.changed_rows[:] = True
-        kept = member.kept.by_class()
+        member.mark_changed(slice(None), sums=True, rows=True)
+        kept = member.kept = replace(member.kept.by_class(), alpha=np.zeros_like(member.kept.alpha))
         landmarks = np.zeros(len(kept), dtype=bool) if kept.raw is None else self.mapping.is_landmark(kept.raw)
         starts = class_starts(kept.labels, len(self.classes))
         marked = calibration_rows(starts, landmarks, self.seed, limit=_CALIBRATION_ROWS)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays import Array, tiles
 from .._log import LOG
+from .._threads import stop_if_interrupted
 from . import _descent_loops, _working_set_loops
 from .left_out import left_out_features
 from .problem import Problem, Solution, Start
@@ -203,6 +204,7 @@ class _NearPlanes:
         dual_sums = np.zeros((self.problem.n_classes, self.width), dtype=self.rows.dtype)
         todo = self.todo.copy()
         while todo.any():  # calls are short, so that Ctrl-C ends a long solve
+            stop_if_interrupted()
             _descent_loops.solve_row_blocks(
                 self.whitened, self.whitener.signs, starts, todo, self.primal_at_zero, box, alpha, self.fixed_sums,
                 dual_sums, self.bounds, self.inner_tol, sweeps, self.near, self.sweeps,

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from .._arrays import Array
+from .._threads import stop_if_interrupted
 from . import _descent_loops
 from .factors import kernel_factor
 from .left_out import left_out_large, ridge
@@ -45,6 +46,7 @@ def solve_kernel_path(
         dual_sums = np.zeros((*shape, len(root)))
         near_out, push_out = np.zeros((len(multiples), len(root), problem.n_classes)), np.zeros(alpha.shape)
         while todo.any():  # calls are short, so that Ctrl-C ends a long solve
+            stop_if_interrupted()
             _descent_loops.solve_kernel_blocks(
                 kernel, whitened, crossed, leverage, root, problem.starts, a, reg, problem.wanted, own_box,
                 np.array(multiples), alpha, ridge(kernel.dtype), noise, options.tol, options.max_iter, a, todo,
