@@ -16,7 +16,10 @@ def lower_factor(matrix: Array, message: str, ridges: Sequence[float] = (0.0,)) 
     The default ridge of zero overwrites the matrix.  Raises ValueError with the message if there is no factor.
     """
     for ridge in ridges:
-        system = matrix if ridges == (0.0,) else matrix + ridge * np.eye(len(matrix))
+        system = matrix
+        if ridges != (0.0,):
+            system = matrix.copy()
+            system[np.diag_indices_from(system)] += ridge
         try:
             # The transpose of a symmetric matrix is the same matrix, in the memory order that LAPACK can overwrite.
             factor: Array = cholesky(system.T, lower=True, overwrite_a=True, check_finite=False)

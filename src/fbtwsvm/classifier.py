@@ -24,7 +24,7 @@ from .batch.spool import Spool, are_chunks, chunks_of
 from .features.kernels import KERNELS, Kernel, check_domain
 from .model.decision import Answers
 from .model.inspection import Inspection
-from .model.rows import CheckedRows, check_class_names, row_bytes
+from .model.rows import CheckedRows, check_class_names, check_spread, check_values, largest_value, row_bytes
 from .model.settings import Parameters
 from .online.after_fit import stream_from, unlearn_from
 from .online.inspect import MemoryReport, report
@@ -38,10 +38,13 @@ Model = BatchModel | WarmUpModel | StreamModel
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _COUNT = Interval(Integral, 1, None, closed="left")
 _MOST_WITH_IDS = 64 * 2**20  # bytes of training rows with ids, which a fit keeps
+_SCALED_KERNELS = ("rbf", "laplacian", "linear")  # kernels that see columns by their scale
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 
 
+_USUAL = 1e15  # values up to which no check of their size is needed
+_SMALLEST = {"float64": 1e-140, "float32": 1e-15}  # largest values below which squares vanish
 _ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state")  # parameters that may change on a stream
 _IN_SUMS = ("C", "reg", "mu", "membership", "class_weight")  # parameters that the sums of a fit depend on
 
@@ -443,6 +446,12 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         self._warn_of_gap(float(model.gaps.max()))
         return self._publish(model, columns=columns, promised=None)
 
+    def _warn_of_spread(self, X: Any) -> None:
+        """Warn if columns differ so much in scale that the kernel sees only some of them."""
+        message = check_spread(X) if isinstance(self.feature_map, str) and self.kernel in _SCALED_KERNELS else None
+        if message is not None:
+            warn(message, UserWarning)
+
     def _warn_of_gap(self, largest: float) -> None:
         """Warn if a plane was not solved to `tol`."""
         if largest > self.tol:
@@ -731,6 +740,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
                 f"There are too many rows ({size / 2**20:.0f} MiB) to learn at once and still find by id. Learn them "
                 "with partial_fit, in chunks."
             )
+        self._warn_of_spread(X)
         mapped, names = fits_in_memory(parameters, X), None if ids is None else rows.ids
         return fit_rows(parameters, X, y, weights, ids=names, mapped=mapped), columns
 
@@ -762,6 +772,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         probe = self._probe() if probe is None else probe
         accept, kinds = ("csr" if sparse else False), [np.float64, np.float32] if dtype is None else dtype
         X, y = validate_data(probe, X, y, accept_sparse=accept, dtype=kinds, reset=first)
+        check_values(X)
+        X = _precise(X) if first else X
         if y.dtype.kind not in "iub":  # integers are labels
             check_classification_targets(y)
         self._check_domain(X)
@@ -818,7 +830,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         plain = isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 0 and "feature_names_in_" not in columns
         if not plain or X.dtype != dtype or X.shape[1] != columns["n_features_in_"]:
             return False
-        return bool(np.isfinite(X).all())
+        return largest_value(X) < _USUAL
 
     def _check_domain(self, X: Any) -> None:
         if isinstance(self.feature_map, str):  # a given transformer has a domain of its own
@@ -861,6 +873,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             fresh = WarmUpModel.begin(rows, parameters) if model is None else model.learn(rows, parameters)
             if isinstance(fresh, StreamModel) and fresh is not model:
                 self._warn_of_gap(fresh.largest_gap)
+            if isinstance(fresh, StreamModel) and not isinstance(model, StreamModel):
+                self._warn_of_spread(rows.X if model is None else model.rows.join(rows).X)
             return self._publish(fresh, columns=columns, promised=promised)
         except BaseException:
             if isinstance(model, StreamModel):
@@ -899,6 +913,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Map rows tile by tile and apply a rule to each tile."""
         if not self._is_plain(answers.mapping.dtype, X):
             X = validate_data(self, X, accept_sparse="csr", dtype=answers.mapping.dtype, reset=False)
+            check_values(X)
         self._check_domain(X)
         tiles = range(0, X.shape[0], _PREDICT_TILE)
         return np.concatenate([rule(answers.mapping.rows(X[i : i + _PREDICT_TILE])) for i in tiles])
@@ -953,6 +968,18 @@ def _named(rows: CheckedRows, ids: Any) -> CheckedRows:
     if len(set(names)) < len(names) or any(name is None for name in names):
         raise ValueError("ids must be given for every row and all be different.")
     return replace(rows, ids=names)
+
+
+def _precise(X: Any) -> Any:
+    """Return rows in float64 if they are too small for float32; raise ValueError if they are too small for that too."""
+    largest = largest_value(X)
+    if largest == 0.0 or largest >= _SMALLEST[str(X.dtype)]:
+        return X
+    if largest < _SMALLEST["float64"]:
+        raise ValueError(
+            f"The largest value of X is {largest:g}: squares of such numbers vanish. Scale the columns of X."
+        )
+    return X.astype(np.float64)
 
 
 def _are_plain_labels(y: Any, X: Array) -> bool:

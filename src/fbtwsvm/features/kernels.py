@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
@@ -29,6 +30,7 @@ KERNELS = ("rbf", "linear", "laplacian", "chi2", "intersection", "skewed_chi2", 
 USES_GAMMA = ("rbf", "laplacian")
 _TILE = 4096
 _STRIP = 64
+_MOST_ROUNDING = 1e-3  # largest rounding error of gamma ||x - y||^2
 SKEW = 1.0  # the c of the skewed kernels, as in scikit-learn's SkewedChi2Sampler
 
 
@@ -104,13 +106,17 @@ def _rbf(X: Any, Y: Any, gamma: float) -> Array:
     """Return exp(-gamma ||x - y||^2) in the precision of X, with one matrix product and no copy of the result.
 
     The mean of Y is subtracted from dense rows: it does not change the kernel, but reduces rounding errors in float32.
+    If a row of Y is so far out that they would still be too large, distances are computed from differences.
     """
+    given = X, Y
     if not sp.issparse(X) and not sp.issparse(Y):
         centre = Y.mean(axis=0)
         X, Y = X - centre, Y - centre
+    right = gamma * row_norms(Y, squared=True)
+    if np.finfo(right.dtype).eps * right.max(initial=0.0) > _MOST_ROUNDING:
+        return _rbf_of_differences(*given, gamma)
     out: Array = np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
     left = gamma * row_norms(X, squared=True)[:, None]
-    right = gamma * row_norms(Y, squared=True)
     for start in range(0, len(out), _STRIP):  # few rows at a time, which stay in the cache
         strip = out[start : start + _STRIP]
         strip *= 2.0 * gamma
@@ -119,6 +125,13 @@ def _rbf(X: Any, Y: Any, gamma: float) -> Array:
         np.minimum(strip, 0.0, out=strip)
         np.exp(strip, out=strip)
     return out
+
+
+def _rbf_of_differences(X: Any, Y: Any, gamma: float) -> Array:
+    """Return exp(-gamma ||x - y||^2) without cancellation, which takes several times as long."""
+    left, right = (Z.toarray() if sp.issparse(Z) else Z for Z in (X, Y))
+    similarities: Array = np.exp(-gamma * cdist(left, right, "sqeuclidean"))
+    return similarities.astype(left.dtype, copy=False)
 
 
 def log_skewed(X: Any) -> Array:

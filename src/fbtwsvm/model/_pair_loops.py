@@ -158,6 +158,59 @@ def _couple(margins, result):
         p /= p.sum()
 
 
+def couple_best(rows: Array, planes: Array, offsets: Array, slopes: Array, winners: Array, n_best: int) -> Array:
+    """Return class probabilities of rows by coupling the `n_best` classes that come nearest to the winner of each row.
+
+    With many classes, almost all probabilities are almost zero.  Each class is compared with the winner; the nearest
+    ones are coupled.  Any other class gets the probability of the winner times exp(-margin), at most that of the least
+    probable class that was coupled.
+    """
+    n, n_classes = len(rows), len(planes)
+    result, margins = np.empty((n, n_classes)), np.empty((n, n_classes))
+    _margins_to(rows, planes, offsets, slopes, winners, margins)
+    best = np.sort(np.argpartition(margins, -n_best, axis=1)[:, -n_best:], axis=1)
+    pairs = np.zeros((n, n_best, n_best))
+    _chosen_margins(rows, planes, offsets, slopes, best, pairs)
+    coupled = couple(pairs)
+    result[:] = np.exp(np.minimum(margins, 0.0)) * coupled.max(axis=1, keepdims=True)
+    np.minimum(result, coupled.min(axis=1, keepdims=True), out=result)
+    np.put_along_axis(result, best, coupled, axis=1)
+    result /= result.sum(axis=1, keepdims=True)
+    return result
+
+
+@compiled
+def _pair_value(row, planes, offsets, slopes, a, b):
+    """Return the margin of one row for a pair of classes in any order: positive means b."""
+    first, second = 0.0, 0.0
+    for k in range(row.shape[0]):
+        first += row[k] * planes[a, b, k]
+        second += row[k] * planes[b, a, k]
+    if a < b:
+        return pair_margin(first, second, offsets[a, b], slopes[a, b])
+    return -pair_margin(second, first, offsets[b, a], slopes[b, a])
+
+
+@compiled
+def _margins_to(rows, planes, offsets, slopes, winners, margins):
+    """Write the margin of every class over the winner of each row; it is infinite for the winner itself."""
+    for i in range(rows.shape[0]):
+        for k in range(planes.shape[0]):
+            margins[i, k] = np.inf
+            if k != winners[i]:
+                margins[i, k] = _pair_value(rows[i], planes, offsets, slopes, winners[i], k)
+
+
+@compiled
+def _chosen_margins(rows, planes, offsets, slopes, chosen, margins):
+    """Write the margins of all pairs of some classes of each row, as in `pair_margins`."""
+    for i in range(rows.shape[0]):
+        for s in range(chosen.shape[1]):
+            for t in range(s + 1, chosen.shape[1]):
+                margin = _pair_value(rows[i], planes, offsets, slopes, chosen[i, s], chosen[i, t])
+                margins[i, s, t], margins[i, t, s] = margin, -margin
+
+
 @compiled
 def fit_offset(ratio, second, weight, start_slope, strength):
     """Fit P(second class) = 1 / (1 + exp(-(slope ratio - shift))) by logistic regression; return (offset, slope).

@@ -21,6 +21,7 @@ from .mapping import Mapping
 _START_SLOPE = 2.0
 _STRENGTH = 1.0
 _MANY_CLASSES = 24  # from so many classes on, 2 (K - 1) planes for each row are faster than a product with K (K - 1)
+_VERY_MANY_CLASSES, _COUPLED = 100, 32  # beyond so many classes, only the best of a row are coupled
 _TILE_BYTES = 64 * 2**20  # size of the plane values of one tile of rows
 
 
@@ -142,9 +143,15 @@ class PairRule:
         """Return class probabilities (n, K) from the learned offsets, by pairwise coupling.
 
         If the same offsets decide, the winner is the most probable class.  Where the pairs of a row contradict each
-        other, coupling may prefer another class; these two then exchange their probabilities.
+        other, coupling may prefer another class; these two then exchange their probabilities.  Of very many classes,
+        those that come nearest to the winner are coupled.
         """
         learned = self.decision.learned_offsets
+        if len(self.planes) > _VERY_MANY_CLASSES:
+            slopes = self.decision.slopes
+            winners = _pair_loops.walk_planes(rows, self.planes, learned, slopes)
+            chances = _pair_loops.couple_best(rows, self.planes, learned, slopes, winners, _COUPLED)
+            return _put_first(chances, self.winners(rows)) if self.decision.calibrated else chances
         if self.decision.calibrated:
             return self._with_winner_first(rows, learned, _pair_loops.couple)
         return np.concatenate([_pair_loops.couple(margins) for margins in self._tiles(rows, learned)])

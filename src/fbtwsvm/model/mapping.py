@@ -113,6 +113,12 @@ class Mapping:
         landmarks = isinstance(self.transformer, NystroemFeatures) and is_normalised(self.transformer.kernel)
         return landmarks and not self.frozen
 
+    @property
+    def bounded(self) -> bool:
+        """Whether no row is mapped far out, however large its values are."""
+        landmarks = isinstance(self.transformer, NystroemFeatures) and is_normalised(self.transformer.kernel)
+        return landmarks or isinstance(self.transformer, FourierFeatures)
+
     def expected_residual(self) -> float:
         """Return the mean of 1 - ||z||^2 over the landmarks, each left out of the map in turn: 1 / [K^-1]_ii."""
         return float(np.mean(1.0 / np.square(self.transformer.normalisation_.astype(np.float64)).sum(axis=1)))

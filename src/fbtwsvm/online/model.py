@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from uuid import uuid4
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._arrays import Array, array_bytes, class_starts
 from .._threads import few_threads
@@ -32,6 +33,8 @@ from .resolve import resolve
 from .undo import Undo
 from .unlearn import Unlearned, everything_kept, take_out
 
+_HEAVIEST = 1e12  # a row may weigh so many times as much as a usual one, before digits of the others are lost
+_LARGEST_CONDITION = 1e13  # and so many times as much as the ridge
 _DRIFT_FADE = 0.1  # factor on the weight of all rows so far when a drift is detected
 _MOST_DRIFTS = 1000  # most drifts that are recorded
 _CALIBRATION_ROWS = 256  # of each class, when their left-out values are computed
@@ -247,8 +250,23 @@ class StreamModel:
             weights = weights * class_factors_by_name(parameters, classes)[np.searchsorted(classes, rows.y)]
         labels = self._labels(rows.y) if len(self.classes) else np.zeros(n, dtype=np.int64)
         raw = rows.X if self.mapping.renewable else None
-        times = np.arange(self.clock, self.clock + n)
-        return Chunk(self.mapping.rows(rows.X), labels, weights, times, rows.ids, raw)
+        times, mapped = np.arange(self.clock, self.clock + n), self.mapping.rows(rows.X)
+        self._refuse_heavy(rows, mapped, weights)
+        return Chunk(mapped, labels, weights, times, rows.ids, raw)
+
+    def _refuse_heavy(self, rows: CheckedRows, mapped: Array, weights: Array) -> None:
+        """Raise ValueError for a row next to which all others would be lost in the sums of its class."""
+        most = min(_HEAVIEST * self.members[0].mean_weight, _LARGEST_CONDITION * float(np.min(self.reg)))
+        heavy = weights if self.mapping.bounded else weights * np.einsum("ij,ij->i", mapped, mapped, dtype=np.float64)
+        if heavy.max(initial=0.0) <= most:  # False for NaN too
+            return
+        row = int(np.flatnonzero(~(heavy <= most))[0])
+        values = np.abs(rows.X[[row]].toarray()[0] if sp.issparse(rows.X) else rows.X[row])
+        raise ValueError(
+            f"Row {row} weighs {heavy[row]:.2g} times as much as usual rows (weight {rows.weights[row]:g}, largest "
+            f"value {values.max():g} in column {int(values.argmax())}): all others would be lost next to it. Nothing "
+            "was changed. Leave it out, or give it a usual weight and scale."
+        )
 
     def refuse_known(self, ids: Array) -> None:
         """Raise ValueError if a row with one of these ids has been learned before."""

@@ -10,6 +10,7 @@ from .._arrays import Array, tiles
 from .._linalg import lower_factor
 
 _TILE = 8192  # rows per float32 product; the products are added up in float64
+_LARGE = 100.0  # numbers beyond which products are computed in float64
 
 
 def weighted(rows: Array, weights: Array) -> Array:
@@ -21,21 +22,31 @@ def weighted(rows: Array, weights: Array) -> Array:
 
 
 def gram_matrix(rows: Array, weights: Array) -> Array:
-    """Return the sum of w_i h_i h_i' in float64, from products in the precision of the rows."""
+    """Return the sum of w_i h_i h_i' in float64, from products in the precision of the rows.
+
+    Products of very large numbers are computed in float64: in float32 their rounding errors may exceed the ridge.
+    """
     total = np.zeros((rows.shape[1], rows.shape[1]))
     for part in tiles(0, len(rows), _TILE):
         tile = weighted(rows[part], weights[part])
+        if tile.dtype != np.float64 and np.abs(tile).max(initial=0.0) > _LARGE:
+            tile = weighted(rows[part].astype(np.float64), weights[part])
         total += tile.T @ tile  # NumPy recognises the transpose and calls SYRK
     return total
 
 
 def gram_factor(gram: Array, reg: float, dtype: np.dtype) -> Array:
-    """Return the Cholesky factor of G = gram + reg I; overwrites `gram`."""
-    gram[np.diag_indices_from(gram)] += reg
+    """Return the Cholesky factor of G = gram + reg I.
+
+    If the sums of a class are so large that their rounding errors exceed the ridge, these are added to the ridge: what
+    is smaller is not known of G.
+    """
+    rounding = 4.0 * float(np.finfo(np.float64).eps) * float(np.trace(gram))
     return lower_factor(
         gram,
         f"The Gram matrix of a class is not positive definite: reg={reg:g} is below the rounding error of {dtype}. "
         "Raise reg, or pass float64.",
+        ridges=(reg, reg + rounding),
     )
 
 
