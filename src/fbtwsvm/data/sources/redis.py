@@ -43,6 +43,8 @@ class RedisSource(Source):
 
     def tables_after(self, place: str) -> Iterator[pa.Table]:
         """Yield the rows after an entry, unless some of them have been removed since."""
+        if not place:
+            return self.tables()
         entry, before, rows = place.split("/")
         self._before = int(before)
         return self._read(entry, self._before + int(rows))
