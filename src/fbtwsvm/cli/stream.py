@@ -46,6 +46,7 @@ def stream(
     every: Annotated[int, typer.Option(min=1, help="Rows between two points of the curves.")] = 500,
     from_start: Annotated[bool, typer.Option("--from-start", help="Read the source from its beginning again.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Skip the rows of a pipe that were learned.")] = False,
+    finished: Annotated[bool, typer.Option("--finished", help="Learn a last line without a line end too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Test each chunk of a stream, then learn it; a run that was killed goes on from its last checkpoint."""
@@ -56,6 +57,7 @@ def stream(
     else:
         recipe.choices()
     place = reading.open(source, None if loaded is None else loaded.columns)
+    place.finished = finished
     if checkpoint is not None and not place.ordered:
         log("warning: the query has no ORDER BY, so after a restart its rows may come in another order")
     follower = Follower(place, loaded, recipe, chunk, window, every)
@@ -65,17 +67,19 @@ def stream(
             due = checkpoint is not None and rows // checkpoint > (rows - follower.last) // checkpoint
             if due and model is not None:
                 write_model(follower.learned_model(), model)
-    finished = follower.learned_model()
+    if place.waiting:
+        log(f"the last line has no line end yet and waits: {place.waiting:,} bytes; --finished learns it as it is")
+    learned = follower.learned_model()
     if model is not None:
-        write_model(finished, model)
-    if finished.run is not None:  # a last point for the report; the file goes on as if the run had not stopped
-        finished.run.record.finish()
-    if finished.run is not None and not finished.run.record.score.tested:
-        log(f"all {finished.rows:,} rows went into the warm-up, so none was tested; a smaller --warm-up tests more")
+        write_model(learned, model)
+    if learned.run is not None:  # a last point for the report; the file goes on as if the run had not stopped
+        learned.run.record.finish()
+    if learned.run is not None and not learned.run.record.score.tested:
+        log(f"all {learned.rows:,} rows went into the warm-up, so none was tested; a smaller --warm-up tests more")
         report = None
     if report is not None:
-        _write_report(finished, report)
-    _show(finished, follower, model, report, as_json)
+        _write_report(learned, report)
+    _show(learned, follower, model, report, as_json)
     if follower.interrupts.requested:
         raise typer.Exit(130)
 
