@@ -18,7 +18,8 @@ from __future__ import annotations
 import os
 import re
 
-from .base import DataError, Source, in_chunks, joined
+from .base import DataError, Source
+from .chunks import in_chunks, joined
 
 __all__ = ["FORMATS", "DataError", "Source", "in_chunks", "joined", "open_source"]
 

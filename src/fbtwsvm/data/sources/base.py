@@ -1,4 +1,4 @@
-"""What all sources of rows share, and how rows are cut into chunks."""
+"""What all sources of rows share."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ ENTRY_ID = "_id"  # column in which a live source passes its own id of a row; ne
 # Limits, so that memory is bounded whatever a source holds (docs/command.md states them)
 MOST_ROW_BYTES = 16 * 2**20  # of one row
 MOST_COLUMNS = 100_000
+MOST_LABEL_LETTERS = 256
 MOST_VALUES = 4_000_000  # numbers of one table
 MOST_CHUNK_BYTES = 2**30  # of one chunk
 _MOST_LETTERS = 1000  # of a name in a model file
@@ -161,45 +162,6 @@ class FileSource(Source):
     def identity(self) -> str:
         """Return the full path, or - for standard input."""
         return "-" if self.name == "-" else shortened(os.path.abspath(self.name))
-
-
-def in_chunks(tables: Iterator[pa.Table], size: int, first: int | None = None) -> Iterator[pa.Table]:
-    """Cut tables into chunks of exactly `size` rows (the first of `first` rows), whatever the sizes of the tables.
-
-    The last chunk may be smaller.  Tables may store a column in different types, as long as one type can hold both.
-    """
-    pieces: list[pa.Table] = []
-    have = held = 0
-    wanted = size if first is None else first
-    for table in tables:
-        while table.num_rows:
-            part = table.slice(0, wanted - have)
-            pieces.append(part)
-            have += part.num_rows
-            held += part.nbytes
-            if held > MOST_CHUNK_BYTES:
-                raise DataError(
-                    f"{have:,} rows hold more than {MOST_CHUNK_BYTES:,} bytes: learn fewer at a time, with a smaller "
-                    "--chunk or --warm-up."
-                )
-            table = table.slice(part.num_rows)
-            if have == wanted:
-                yield joined(pieces)
-                pieces = []
-                have = held = 0
-                wanted = size
-    if have:
-        yield joined(pieces)
-
-
-def joined(pieces: list[pa.Table]) -> pa.Table:
-    """Join tables with the same columns."""
-    if len(pieces) == 1:
-        return pieces[0]
-    try:
-        return pa.concat_tables(pieces, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise DataError(f"The columns of the source change after some rows: {one_line(error)}") from error
 
 
 def distinct(names: list[str], source: str) -> list[str]:
