@@ -110,7 +110,11 @@ def test_rows_that_cannot_be_encoded_are_named(table, first, message):
     [
         (["a", "b"], {"size": ["1"]}, "no column 'kind', the target"),
         (["a", "b"], {"kind": ["a", None]}, "Row 8 has no value in the target"),
-        ([0, 1], {"kind": ["a"]}, "numbers so far"),
+        (
+            [0, 1],
+            {"kind": ["3", "a"]},
+            r"Row 8, target 'kind': 'a' is not an integer.*--categorical kind.*--on-error skip",
+        ),
     ],
 )
 def test_labels_that_cannot_be_read_are_named(known, table, message):
@@ -199,7 +203,7 @@ def test_the_same_values_from_any_source():
 
 def test_a_typing_error_does_not_make_a_column_categorical():
     table = pa.table({"a": [*map(str, range(98)), "x7", "99"], "y": [0, 1] * 50})
-    with pytest.raises(DataError, match=r"row 99 holds 'x7': correct it, or .*--categorical a"):
+    with pytest.raises(DataError, match=r"row 99 holds 'x7': correct it, or .*--on-error skip.*--categorical a"):
         Columns.of(table, Choices("y"))
     assert len(Columns.of(table, Choices("y", categorical=("a",))).names) == 100
 

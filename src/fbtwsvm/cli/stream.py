@@ -20,6 +20,7 @@ from ..data.sources import DataError, Source, in_chunks
 from ..data.table_model import Run, TableModel
 from ..evaluate.prequential import Prequential
 from ..online.warm_up import warm_up_rows
+from .bad_rows import BadRows
 from .info import describe
 from .model_file import check_writable, read_model, write_model
 from .options import READING, Json, SourceArgument, SourceOptions, with_options
@@ -60,7 +61,7 @@ def stream(
     place.finished = finished
     if checkpoint is not None and not place.ordered:
         log("warning: the query has no ORDER BY, so after a restart its rows may come in another order")
-    follower = Follower(place, loaded, recipe, chunk, window, every)
+    follower = Follower(place, loaded, recipe, chunk, window, every, reading.bad_rows())
     follower.begin(from_start, resume)
     with progress(as_json) as report_progress, follower.interrupts, few_threads(follower.n_columns()):
         for rows in follower.steps(report_progress):
@@ -129,6 +130,7 @@ class Follower:
     chunk: int
     window: int
     every: int
+    bad: BadRows
     interrupts: Interrupts = field(default_factory=Interrupts)
     last: int = 0  # rows of the last chunk
     new: int = 0  # rows learned by this process
@@ -171,12 +173,15 @@ class Follower:
         """Test and learn chunk by chunk; yields the rows of the source so far, when the model is complete."""
         for table in self._tables():
             if self.model is None:
-                self.model = TableModel.begin(table, self.recipe.choices(), self.recipe.estimator())
+                first = self.bad.first(table, self.recipe.choices())
+                self.model = TableModel.begin(first, self.recipe.choices(), self.recipe.estimator())
                 self.model.run = self._new_run(self.model)
             run = self.model.run
             assert run is not None
             self._lap = perf_counter()
-            self.model.learn(table, run.rows, self._test_and_learn)
+            kept = self.bad.kept(table, self.model.columns, run.rows)
+            if kept.num_rows:
+                self.model.learn(kept, run.rows, self._test_and_learn)
             run.rows += table.num_rows
             run.place = self.source.place_after(table, run.rows)
             self.last = table.num_rows
@@ -237,6 +242,7 @@ def _show(model: TableModel, follower: Follower, path: Path | None, report: Path
         facts = {
             "rows": model.run.rows,
             "new_rows": follower.new,
+            "set_aside": follower.bad.count,
             **results,
             "seconds": follower.seconds,
             "moved": moved,
@@ -246,7 +252,10 @@ def _show(model: TableModel, follower: Follower, path: Path | None, report: Path
         }
         print_json({**facts, "about": describe(model)})
         return
-    lines = [("rows", f"{model.run.rows:,} ({results['tested']:,} tested before they were learned)")]
+    lines = [
+        ("rows", f"{model.run.rows:,} ({results['tested']:,} tested before they were learned)"),
+        *follower.bad.told(),
+    ]
     if results["tested"]:
         lines += [
             ("accuracy", "{accuracy:.4f} (label of the row before: {label_before:.4f})".format(**results)),

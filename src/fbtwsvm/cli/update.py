@@ -26,9 +26,10 @@ def update(
     """Learn more rows into a model."""
     path = output or model
     check_writable(path)
+    bad = reading.bad_rows()
     table_model = read_model(model)
     with progress(as_json) as report:
         rows = reading.open(source, table_model.columns)
-        learn(table_model, in_chunks(rows.tables(), chunk), rows, report)
+        learn(table_model, in_chunks(rows.tables(), chunk), rows, report, bad)
     write_model(table_model, path)
-    show_written(table_model, path, as_json)
+    show_written(table_model, path, as_json, bad)

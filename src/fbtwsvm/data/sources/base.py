@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 ENTRY_ID = "_id"  # column in which a live source passes its own id of a row; never a feature
+MALFORMED = "_malformed"  # column with what is wrong with a row, a line end, and the row as it stands in the source
 # Limits, so that memory is bounded whatever a source holds (docs/command.md states them)
 MOST_ROW_BYTES = 16 * 2**20  # of one row
 MOST_COLUMNS = 100_000
