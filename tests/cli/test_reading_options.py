@@ -2,6 +2,7 @@
 
 import csv
 import json
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pytest
 
 import fbtwsvm as package
 from command import QUICK, assert_equal, called, fbtwsvm_json
+from fbtwsvm import FBTWSVM
 
 GOOD = [f"{i % 7 + i / 1000:.3f},{'red' if i % 3 else 'blue'},{i % 7 > 3:d}" for i in range(900)]
 BAD = {  # what comes before the row of this number, and what is said of it
@@ -200,3 +202,27 @@ def test_dates_are_numbers(tmp_path):
     said = called("update", tmp_path / ".csv.fbt", path, status=1)
     assert "Row 2, column 'day': 'yesterday' is not a date" in said
     assert json.loads(called("predict", tmp_path / ".csv.fbt", path, "--json", *SKIP).splitlines()[0])
+
+
+def test_long_labels_take_little_memory(good, tmp_path):
+    """A very long label is refused, and a model that has one, from Python, predicts few rows at a time."""
+    long = "x" * 200_000
+    path = write(tmp_path / "long.csv", [*GOOD, f"1,red,{long}"])
+    said = called("train", path, "-t", "y", "-o", tmp_path / "m.fbt", *QUICK, status=1)
+    assert "Row 901, target 'y': the label has 200,000 letters; at most 256 are read" in said
+    X = np.arange(40.0).reshape(20, 2)
+    package.save(FBTWSVM().fit(X, np.where(X[:, 0] > 20, long, "short")), tmp_path / "python.fbt")
+    (tmp_path / "rows.csv").write_text("x0,x1\n" + "1,2\n" * 900)
+    tracemalloc.start()
+    answers = called("predict", tmp_path / "python.fbt", tmp_path / "rows.csv")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert answers.splitlines()[1:] == ['"short"'] * 900
+    assert peak < 300 * 2**20
+
+
+def test_a_text_of_any_length_is_not_a_category(tmp_path):
+    path = write(tmp_path / "rows.csv", [*GOOD, f"1,{'x' * 1000},1"])
+    said = called("train", path, "-t", "y", "-o", tmp_path / "m.fbt", *QUICK, status=1)
+    assert "Column 'colour' holds a text of 1,000 letters" in said
+    assert "--drop colour" in said

@@ -33,7 +33,7 @@ def evaluate(
     rows = 0
     with progress(as_json) as report:
         place = reading.open(source, table_model.columns)
-        for piece in pieces(place):
+        for piece in pieces(place, table_model):
             table = bad.kept(piece, table_model.columns, rows)
             if table.num_rows:
                 score.add(table_model.columns.targets(table, rows), table_model.predict(table, rows))

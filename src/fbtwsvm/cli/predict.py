@@ -41,7 +41,7 @@ def predict(
     rows = 0
     with progress(output == "-" and sys.stdout.isatty()) as report, ExitStack() as stack:
         file: BinaryIO | None = None
-        for piece in pieces(place):
+        for piece in pieces(place, table_model):
             table = bad.kept(piece, table_model.columns, rows, with_labels=False)
             answers = _answers(table_model, table, rows, proba)
             file = file or _opened(output, stack)  # only now: older answers survive a source that cannot be read

@@ -84,11 +84,11 @@ def as_dates(values: Any) -> Array | None:
     values = plain(values)
     if pa.types.is_string(values.type):
         texts = as_texts(values)
-        if not pc.all(pc.match_substring_regex(texts, _DATE)).as_py():
+        if not pc.all(pc.match_substring_regex(texts, _DATE), min_count=0).as_py():
             return None
         texts = pc.replace_substring_regex(texts, r"^(.{10})$", r"\1T00:00")
         texts = pc.replace_substring_regex(texts, r"(\.\d{6})\d+", r"\1")
-        texts = pc.replace_substring_regex(texts, r"(:\d{2}(\.\d+)?)$", r"\1Z")
+        texts = pc.replace_substring_regex(texts, r"^(.{13}:\d{2}(:\d{2}(\.\d+)?)?)$", r"\1Z")
         try:
             values = pc.cast(texts, pa.timestamp("us", "UTC"))
         except pa.ArrowInvalid:  # there is no such day

@@ -127,6 +127,8 @@ def new_hash() -> Any:
 
 def _hash_values(values: Any, numbers: Any, texts: Any) -> None:
     """Add the values of one array to the hashes of its column: numbers as float64, all else as texts."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
     kind = values.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         floats = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # NaN where missing
