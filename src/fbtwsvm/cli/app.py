@@ -30,8 +30,6 @@ app = typer.Typer(
     "(generate:sea?rows=1000).",
     epilog="--debug, with any verb, shows the traceback of an error. Exit status: 0 success, 1 wrong data, 2 wrong "
     "usage, 130 interrupted.",
-    no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -77,7 +75,8 @@ def run(arguments: list[str]) -> None:
     plain_warnings()
     status = 1
     try:
-        result: Any = app([argument for argument in arguments if argument != "--debug"], standalone_mode=False)
+        given = [argument for argument in arguments if argument != "--debug"] or ["--help"]
+        result: Any = app(given, prog_name="fbtwsvm", standalone_mode=False)
         status = result if isinstance(result, int) else 0
     except Exception as error:
         if debug:

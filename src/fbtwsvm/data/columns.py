@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from .._arrays import Array
 from .sources.base import ENTRY_ID, DataError
+from .target import check_target
 from .values import as_integers, as_numbers, as_texts, first_non_number, is_missing, is_unsupported, share_of_numbers
 
 ENCODINGS = ("onehot", "ordinal")
@@ -92,6 +93,8 @@ class Columns:
     def of(cls, table: pa.Table, choices: Choices) -> Columns:
         """Choose columns and encoding from the first rows."""
         _check_names(table.column_names, choices)
+        if choices.target not in choices.categorical:
+            check_target(choices.target, table[choices.target])
         skipped = {choices.target, choices.row_id, *choices.drop, ENTRY_ID}
         chosen = [_column(name, table[name], choices) for name in table.column_names if name not in skipped]
         if not chosen:
