@@ -11,7 +11,7 @@ import typer
 
 from ..data.table_model import TableModel
 from ..search.cv import FBTWSVMCV
-from .model_file import check_writable, write_model
+from .model_file import check_writable, claim, write_model
 from .options import READING, Json, SourceArgument, SourceOptions, with_options
 from .output import print_json, print_table, progress
 from .recipe import RECIPE, Recipe
@@ -39,9 +39,10 @@ def tune(
     """Choose gamma, C, reg and membership by cross-validation; those given as options stay as they are."""
     if search not in ("grid", "tpe"):
         raise typer.BadParameter(f"--search is grid or tpe, not {search}")
-    for path in (output, picture):
-        if path is not None:
-            check_writable(path)
+    if output is not None:
+        claim(output, "tune")
+    if picture is not None:
+        check_writable(picture)
     estimator = recipe.estimator()
     choices = recipe.choices()
     with progress(as_json) as report:
