@@ -195,7 +195,7 @@ class Follower:
     def _tables(self) -> Iterator[pa.Table]:
         """Yield chunks of rows, the first of a new model as large as its warm-up."""
         run = self.model.run if self.model is not None else None
-        tables = self.source.tables_after(run.place) if run is not None and run.place else self.source.tables()
+        tables = self.source.tables_after("" if run is None else run.place)
         first = warm_up_rows(parameters_of(self.recipe.estimator())) if self.model is None else None
         chunks = in_chunks(self._until_entries_are_lost(tables), self.chunk, first)
         while True:

@@ -61,7 +61,12 @@ class RedisSource(Source):
 
     def tables_after(self, place: str) -> Iterator[pa.Table]:
         """Yield the rows after an entry, unless some of them have been removed since."""
+        if not place:
+            return self.tables()
         entry, before, rows, *rest = place.split("/")
+        self._before = int(before)
+        self._deleted, known = rest or (None, "")  # older model files do not have them
+        return self._read(entry, int(rows), dict(item.split(":") for item in known.split(",") if item))
         self._before = int(before)
         self._deleted, known = rest or (None, "")  # older model files do not have them
         return self._read(entry, int(rows), dict(item.split(":") for item in known.split(",") if item))
