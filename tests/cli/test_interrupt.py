@@ -16,7 +16,7 @@ WORDS = {
 
 @pytest.mark.parametrize("verb", ["train", "tune"])
 def test_an_interrupted_fit_says_so_and_leaves_the_older_model(verb, tmp_path):
-    called("generate", "rbf", "-n", 6000, "--features", 4, "--classes", 3, "-o", tmp_path / "rows.csv")
+    called("generate", "rbf", "-n", 3000, "--features", 4, "--classes", 3, "-o", tmp_path / "rows.csv")
     model = tmp_path / "m.fbt"
     model.write_text("older")
     before = sorted(tmp_path.iterdir())
@@ -27,6 +27,7 @@ def test_an_interrupted_fit_says_so_and_leaves_the_older_model(verb, tmp_path):
         process.send_signal(signal.SIGINT)
         _, said = process.communicate()
     assert process.returncode == 130, said
-    assert said == "fbtwsvm: interrupted\n"
+    assert said.startswith("fbtwsvm: interrupted")
+    assert said.count("\n") == 1
     assert model.read_text() == "older"
     assert sorted(tmp_path.iterdir()) == before

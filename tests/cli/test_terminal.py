@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 import pytest
 
-import fbtwsvm as package
 from command import QUICK, called, fbtwsvm_json
 from fbtwsvm import FBTWSVM
 from fbtwsvm.cli import app
@@ -24,6 +23,7 @@ class Terminal(io.StringIO):
     """An error stream that says it is a terminal."""
 
     def isatty(self):
+        """Say so."""
         return True
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from fbtwsvm.data.generators import make
 from fbtwsvm.data.sources import DataError, in_chunks, open_source
+from fbtwsvm.data.sources.base import RowHash
 from fbtwsvm.data.sources.text import QuoteCutter
 from helpers import ROWS, csv_text, learned, table, write
 
@@ -75,20 +76,78 @@ def test_chunks_are_cut_by_count(size, first, rows):
     assert set(sizes[1:-1]) <= {size}
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "npz", "db"])
+KINDS_WITH_PLACES = ["csv", "csv.gz", "libsvm", "arff", "parquet", "arrow", "npy", "npz", "db"]
+
+
+def written_anew(kind, rows, folder):
+    """Write other rows in place of a file."""
+    (folder / f"rows.{kind}").unlink()
+    return write(kind, rows, folder)
+
+
+def place_of(source, rows, chunk=97):
+    """Read a number of rows in chunks; returns the place after them."""
+    done, place = 0, ""
+    for part in in_chunks(source.tables_after(""), chunk):
+        if done == rows:
+            break
+        part = part.slice(0, rows - done)
+        done += part.num_rows
+        place = source.place_after(part, done)
+    assert done == rows
+    return place
+
+
+@pytest.mark.parametrize("kind", KINDS_WITH_PLACES)
 @pytest.mark.parametrize("place", [0, 1, 299, 300, 1299, ROWS])
 def test_going_on_after_a_place(kind, place, rows, tmp_path):
-    source = open_source(write(kind, rows, tmp_path))
-    left = [part for part in source.tables_after(str(place)) if part.num_rows]
-    assert sum(part.num_rows for part in left) == ROWS - place
-    if left:
-        assert float(left[0]["x0"][0].as_py()) == rows[0][place, 0]
+    """A place has a hash of what came before; one of an older model file is only a number of rows."""
+    address = write(kind, rows, tmp_path)
+    first = place_of(open_source(address), place)
+    assert place_of(open_source(address), place, chunk=13) == first
+    for where in (first, str(place)):
+        source = open_source(address)
+        left = [part for part in source.tables_after(where) if part.num_rows]
+        assert sum(part.num_rows for part in left) == ROWS - place
+        if left:
+            assert float(left[0]["x0"][0].as_py()) == pytest.approx(rows[0][place, 0], rel=1e-14)
+            assert source.place_after(pa.concat_tables(left), ROWS) == place_of(open_source(address), ROWS)
 
 
-def test_a_source_that_became_shorter_is_another_one(rows, tmp_path):
-    source = open_source(write("csv", rows, tmp_path))
-    with pytest.raises(DataError, match="not the same source"):
-        list(source.tables_after(str(ROWS + 5)))
+@pytest.mark.parametrize("kind", KINDS_WITH_PLACES)
+def test_rows_that_were_changed_after_they_were_read(kind, rows, tmp_path):
+    """A file that was rotated has as many rows as before, or more, but other ones."""
+    place = place_of(open_source(write(kind, rows, tmp_path)), 900)
+    X = rows[0].copy()
+    X[899, 1] += 1
+    with pytest.raises(DataError, match=r"does not begin any more with the 900 rows.*--from-start"):
+        list(open_source(written_anew(kind, (X, rows[1]), tmp_path)).tables_after(place))
+    X = rows[0].copy()
+    X[900, 1] += 1
+    left = open_source(written_anew(kind, (X, rows[1]), tmp_path)).tables_after(place)
+    assert sum(part.num_rows for part in left) == ROWS - 900
+
+
+@pytest.mark.parametrize("kind", KINDS_WITH_PLACES)
+def test_a_source_that_became_shorter_is_another_one(kind, rows, tmp_path):
+    place = place_of(open_source(write(kind, rows, tmp_path)), ROWS)
+    source = open_source(written_anew(kind, (rows[0][:1200], rows[1][:1200]), tmp_path))
+    for where in (place, str(ROWS)):
+        with pytest.raises(DataError, match="does not begin any more"):
+            list(source.tables_after(where))
+
+
+@given(st.lists(st.tuples(st.none() | st.floats(), st.none() | st.text(max_size=3)), max_size=12), st.integers(0, 12))
+def test_the_hash_of_rows_does_not_depend_on_how_they_are_cut(rows, cut):
+    numbers, texts = [row[0] for row in rows], [row[1] for row in rows]
+    whole = pa.table({"n": pa.array(numbers, pa.float64()), "t": pa.array(texts, pa.string())})
+    one, other = RowHash(), RowHash()
+    one.add(whole)
+    for part in (whole.slice(0, cut), whole.slice(cut)):
+        other.add(part)
+    assert one.digest() == other.digest()
+    other.add(pa.table({"n": [0.5], "t": ["x"]}))
+    assert one.digest() != other.digest()
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):

@@ -14,7 +14,7 @@ from ..classifier import model_of, parameters_of
 from ..data.sources import DataError, Source, in_chunks
 from ..data.table_model import TableModel
 from ..online.warm_up import warm_up_rows
-from .model_file import check_writable, read_model, show_written, write_model
+from .model_file import claim, read_model, show_written, write_model
 from .options import READING, Json, SourceArgument, SourceOptions, with_options
 from .output import Report, fit_progress, progress
 from .recipe import RECIPE, Recipe
@@ -35,7 +35,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Learn a model from all rows of a source, at once or in chunks."""
-    check_writable(output)
+    claim(output, "train")
     if like is not None:
         if recipe.parameters or recipe.columns:
             raise typer.BadParameter(

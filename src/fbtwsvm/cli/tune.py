@@ -12,7 +12,7 @@ import typer
 from .._files import replacing
 from ..data.table_model import TableModel
 from ..search.cv import FBTWSVMCV
-from .model_file import check_writable, write_model
+from .model_file import check_writable, claim, write_model
 from .options import READING, Json, SourceArgument, SourceOptions, completes, with_options
 from .output import fit_progress, print_json, print_table, progress, say
 from .recipe import RECIPE, Recipe
@@ -54,9 +54,10 @@ def tune(
         raise typer.BadParameter(f"--search is grid or tpe, not {search}")
     if picture is not None and picture.suffix not in _PICTURES:
         raise typer.BadParameter(f"--plot ends in {', '.join(_PICTURES)}, not {picture.suffix or 'nothing'}")
-    for path in (output, picture):
-        if path is not None:
-            check_writable(path)
+    if output is not None:
+        claim(output, "tune")
+    if picture is not None:
+        check_writable(picture)
     estimator = recipe.estimator()
     choices = recipe.choices()
     with progress(as_json) as report:
