@@ -82,6 +82,22 @@ def test_columns_that_cannot_be_kept_are_named(data, model, tmp_path):
     assert called("predict", model, again, "--keep", "size").startswith('"id","size","prediction"\n')
 
 
+def test_columns_of_lists_and_dates(tmp_path):
+    X, y = np.repeat(np.eye(2), 50, axis=0), np.repeat([0, 1], 50)
+    package.save(FBTWSVM(gamma=1.0).fit(X, y), tmp_path / "m.fbt")
+    more = {"list": [[1, 2]] * 100, "day": pa.array(range(100), pa.date32()), "kind": pa.array(["a"] * 100)}
+    rows = tmp_path / "rows.parquet"
+    table = pa.table({"x0": X[:, 0], "x1": X[:, 1], **more})
+    papq.write_table(table.set_column(4, "kind", table["kind"].dictionary_encode()), rows)
+    assert "'list' holds list" in called("predict", tmp_path / "m.fbt", rows, "--keep", "all", status=1)
+    line = called("predict", tmp_path / "m.fbt", rows, "--keep", "day,kind").splitlines()[1]
+    assert line == '1970-01-01,"a",0'
+    line = called("predict", tmp_path / "m.fbt", rows, "--keep", "list,day", "--json").splitlines()[0]
+    assert json.loads(line) == {"list": [1, 2], "day": "1970-01-01", "prediction": 0}
+    called("predict", tmp_path / "m.fbt", rows, "--keep", "all", "-o", tmp_path / "a.parquet")
+    assert papq.read_table(tmp_path / "a.parquet")["list"].to_pylist() == more["list"]
+
+
 def test_no_rows_give_a_table_of_no_rows(data, model, tmp_path):
     (tmp_path / "none.csv").write_text((data / "test.csv").read_text().splitlines()[0] + "\n")
     called("predict", model, tmp_path / "none.csv", "-o", tmp_path / "a.parquet", "--keep", "size")

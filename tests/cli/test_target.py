@@ -54,7 +54,8 @@ def test_the_way_out_works(priced, tmp_path):
         (np.arange(100) / 10, True),
         (np.arange(10_000) % 300 / 10, True),  # fractions that repeat, as temperatures do
         (np.arange(100) % 5 / 2, False),  # half stars
-        (np.arange(8) / 10, True),
+        (np.arange(8) / 10, True),  # none twice
+        (np.arange(4) / 10, False),  # too few to tell
         ([str(row) for row in range(100)], True),  # numbers in a text file
         ([f"label {row}" for row in range(100)], False),
         ([True, False] * 50, False),

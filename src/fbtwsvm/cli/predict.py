@@ -41,12 +41,12 @@ def predict(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each row instead of CSV.")] = False,
 ) -> None:
     """Write the label of each row as CSV, Parquet or JSON, in the order of the rows."""
+    if output != "-":
+        _check_output(Path(output), model, source)
     form = _format(output, as_json)
     if escape_formulas and form != "csv":
         raise typer.BadParameter(f"--escape-formulas is for CSV, and {output} gets {form}")
     table_model = read_model(model)
-    if output != "-":
-        _check_output(Path(output), model, source)
     place = reading.open(source, table_model.columns)
     kept = [name for names in keep or [] for name in names.split(",")]
     unseen = table_model.columns.unseen
@@ -101,7 +101,7 @@ def _format(output: str, as_json: bool) -> str:
 
 def _check_output(output: Path, model: Path, source: str) -> None:
     """Refuse to write over the model or the source, or where no file can be written."""
-    if output.exists() and (output.samefile(model) or (os.path.exists(source) and output.samefile(source))):
+    if output.exists() and any(os.path.exists(other) and output.samefile(other) for other in (model, source)):
         raise typer.BadParameter(f"--output {output} is the model or the source: name another file")
     if not is_special(output):
         check_writable(output)
