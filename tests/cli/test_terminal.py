@@ -74,6 +74,9 @@ def test_errors_and_warnings_are_escaped(evil, tmp_path, capsys):
     with pytest.raises(SystemExit):
         app.run(["info", str(evil / "m.fbt"), f"--no{EVIL}"])
     assert_harmless(capsys.readouterr().err)
+    traced = called("predict", evil / "m.fbt", tmp_path / "rows.csv", "--debug", status=1)
+    assert "Traceback" in traced
+    assert_harmless(traced)
 
 
 def test_json_is_escaped_and_still_says_the_same(evil):
@@ -102,7 +105,7 @@ def test_train_shows_how_far_the_fit_is(data, tmp_path, monkeypatch):
     """On a terminal the steps of the fit are shown; elsewhere nothing."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
-    given = ["train", str(data / "train.csv"), "-t", "kind", "--drop", "id", "-o", str(tmp_path / "m.fbt")]
+    given = ["train", str(data / "more.csv"), "-t", "kind", "--drop", "id", "-o", str(tmp_path / "m.fbt")]
     told = {}
     for kind, stream in (("terminal", Terminal()), ("file", io.StringIO())):
         monkeypatch.setattr(sys, "stderr", stream)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +18,7 @@ from .info import info
 from .interrupts import Interrupts
 from .merge import merge
 from .model_file import release, written
-from .output import log, plain_warnings
+from .output import log, plain_warnings, visible
 from .predict import predict
 from .stream import stream
 from .train import train
@@ -85,9 +86,9 @@ def run(arguments: list[str]) -> None:
         except Exception as error:
             if _was_interrupted(error):
                 status = interrupts.status
-            elif "--debug" in arguments:
-                raise
             else:
+                if "--debug" in arguments:
+                    print(*map(visible, traceback.format_exc().splitlines()), sep="\n", file=sys.stderr)
                 status = _explain(error, verb)
         finally:
             left = _what_is_left(verb)

@@ -63,7 +63,7 @@ def predict(
             writer.write(_no_answers(table_model, kept, proba))
     unseen = table_model.columns.unseen - unseen
     if unseen:
-        log(f"{unseen_values(unseen)}; they count as no category")
+        log(unseen_values(unseen))
     if output != "-":
         log(f"{rows:,} rows written to {output}")
 
