@@ -1,5 +1,7 @@
 """Databases and live streams, against real servers on this machine."""
 
+import shutil
+import socket
 import subprocess
 import threading
 import time
@@ -10,6 +12,7 @@ import pytest
 
 import fbtwsvm as package
 from command import COMMAND, assert_equal, called, fbtwsvm_json
+from fbtwsvm.data.generators import make
 from fbtwsvm.data.sources import DataError, in_chunks, open_source
 from fbtwsvm.data.sources.redis import RedisSource
 from helpers import ROWS, learned, table_rows
@@ -87,6 +90,65 @@ def test_servers_that_are_not_there(tmp_path):
         assert said.count("\n") == 1
         assert "failed" in said or "cannot be read" in said
     assert not list(tmp_path.iterdir())
+
+
+def test_a_stream_from_a_database_that_goes_away(postgres, tmp_path):
+    """The rows that had come are learned and written."""
+    psycopg = pytest.importorskip("psycopg")
+    model, base = tmp_path / "m.fbt", f"base_{uuid.uuid4().hex}"
+    place = postgres.removesuffix("postgres") + base
+    columns = "random() AS x0, random() AS x1, i %25 2 AS y"
+    query = f"SELECT {columns}, pg_sleep(CASE WHEN i > 8192 THEN 1 ELSE 0 END) FROM generate_series(1, 9999) AS i"
+    command = [COMMAND, "stream", f"{place}?query={query}", "--drop", "pg_sleep", "--model", model, "--chunk", 500]
+    with psycopg.connect(postgres, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {base}")
+        with subprocess.Popen([*map(str, command), *map(str, QUICK)], stderr=subprocess.PIPE, text=True) as process:
+            cut = 0
+            while not cut:
+                assert process.poll() is None
+                time.sleep(0.1)
+                cut = server.execute(
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+                    "WHERE datname = %s AND wait_event = 'PgSleep'",
+                    [base],
+                ).fetchone()[0]
+            said = process.communicate(timeout=60)[1]
+        server.execute(f"DROP DATABASE {base} WITH (FORCE)")
+    assert process.returncode == 1
+    assert said.count("\n") == 1
+    assert "database query failed" in said
+    assert f"The 7,700 rows that were learned before it are in {model}." in said
+    assert package.load(model).rows == 7700
+
+
+def test_a_redis_server_that_stops(tmp_path, monkeypatch):
+    """The rows that had come are learned and written."""
+    redis = pytest.importorskip("redis")
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["redis-server", "--port", str(port), "--save", "", "--dir", str(tmp_path)]
+    model = tmp_path / "m.fbt"
+    retry = redis.retry.Retry(redis.backoff.ConstantBackoff(0.1), 100)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process, redis.Redis(port=port, retry=retry) as server:
+        feed(server, "rows", table_rows(make("sea").rows(1000)))
+        whole = RedisSource._next
+
+        def stopped(*arguments):
+            entries = whole(*arguments)
+            if not entries:
+                process.terminate()
+                process.wait(timeout=60)
+            return entries
+
+        monkeypatch.setattr(RedisSource, "_next", stopped)
+        said = called("stream", f"redis://127.0.0.1:{port}/0?stream=rows", "--model", model, *QUICK, status=1)
+    assert "cannot be read" in said
+    assert f"The 1,000 rows that were learned before it are in {model}." in said
+    assert said.count("\n") == 1
+    assert package.load(model).rows == 1000
 
 
 @pytest.fixture
