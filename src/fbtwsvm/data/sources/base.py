@@ -1,9 +1,10 @@
-"""What all sources of rows share, and how rows are cut into chunks."""
+"""What all sources of rows share."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 ENTRY_ID = "_id"  # column in which a live source passes its own id of a row; never a feature
-_MOST_LETTERS = 1000
+# Limits, so that memory is bounded whatever a source holds (docs/command.md states them)
+MOST_ROW_BYTES = 16 * 2**20  # of one row
+MOST_COLUMNS = 100_000
+MOST_LABEL_LETTERS = 256
+MOST_VALUES = 4_000_000  # numbers of one table
+MOST_CHUNK_BYTES = 2**30  # of one chunk
+_MOST_LETTERS = 1000  # of a name in a model file
 _HASH_BYTES = 16
 
 
@@ -32,6 +39,8 @@ class Source:
     ordered = True  # and in the same order
     n_rows = 0  # number of all rows; 0 if it is not known
     rows_done = 0
+    finished = False  # whether a last line without a line end is a row also when the source may grow
+    waiting = 0  # bytes of a last line that waits for its end
     _seen: RowHash  # of the rows before the last place; `tables_after` begins it
 
     @property
@@ -96,13 +105,13 @@ class RowHash:
         for name, column in zip(table.column_names, table.columns, strict=True):
             hashes = self._columns.get(name)
             if hashes is None:
-                hashes = self._columns[name] = (_new_hash(), _new_hash())
+                hashes = self._columns[name] = (new_hash(), new_hash())
             for values in column.chunks:
                 _hash_values(values, *hashes)
 
     def digest(self) -> str:
         """Return the hash of all rows so far."""
-        total = _new_hash()
+        total = new_hash()
         for name, hashes in self._columns.items():
             total.update(name.encode() + b"\0")
             for each in hashes:
@@ -110,7 +119,8 @@ class RowHash:
         return str(total.hexdigest())
 
 
-def _new_hash() -> Any:
+def new_hash() -> Any:
+    """Return a new hash, short enough for a place."""
     return hashlib.blake2b(digest_size=_HASH_BYTES)
 
 
@@ -154,37 +164,12 @@ class FileSource(Source):
         return "-" if self.name == "-" else shortened(os.path.abspath(self.name))
 
 
-def in_chunks(tables: Iterator[pa.Table], size: int, first: int | None = None) -> Iterator[pa.Table]:
-    """Cut tables into chunks of exactly `size` rows (the first of `first` rows), whatever the sizes of the tables.
-
-    The last chunk may be smaller.  Tables may store a column in different types, as long as one type can hold both.
-    """
-    pieces: list[pa.Table] = []
-    have = 0
-    wanted = size if first is None else first
-    for table in tables:
-        while table.num_rows:
-            part = table.slice(0, wanted - have)
-            pieces.append(part)
-            have += part.num_rows
-            table = table.slice(part.num_rows)
-            if have == wanted:
-                yield joined(pieces)
-                pieces = []
-                have = 0
-                wanted = size
-    if have:
-        yield joined(pieces)
-
-
-def joined(pieces: list[pa.Table]) -> pa.Table:
-    """Join tables with the same columns."""
-    if len(pieces) == 1:
-        return pieces[0]
-    try:
-        return pa.concat_tables(pieces, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise DataError(f"The columns of the source change after some rows: {one_line(error)}") from error
+def distinct(names: list[str], source: str) -> list[str]:
+    """Return names of columns, unless one occurs twice."""
+    if len(set(names)) < len(names):
+        twice = min(name for name, count in Counter(names).items() if count > 1)
+        raise DataError(f"{source}: the column name {twice!r} occurs more than once.")
+    return names
 
 
 def numbered_names(count: int) -> list[str]:
