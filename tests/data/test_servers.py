@@ -6,14 +6,17 @@ import subprocess
 import threading
 import time
 import uuid
+from decimal import Decimal
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import fbtwsvm as package
 from command import COMMAND, assert_equal, called, fbtwsvm_json
 from fbtwsvm.data.generators import make
 from fbtwsvm.data.sources import DataError, in_chunks, open_source
+from fbtwsvm.data.sources.base import RowHash
 from fbtwsvm.data.sources.redis import RedisSource
 from helpers import ROWS, learned, table_rows
 
@@ -82,6 +85,37 @@ def test_a_database_that_goes_away(postgres, tmp_path):
     assert said.count("\n") == 1
     assert "database query failed" in said
     assert model.read_bytes() == before
+
+
+def test_rows_of_a_database_that_were_changed(filled, postgres, tmp_path):
+    """Rows that were learned and then changed are an error; new rows are not, whatever types they show."""
+    psycopg = pytest.importorskip("psycopg")
+    address, model = filled[0].replace("x2, y", "x2, price, y"), tmp_path / "m.fbt"
+    called("stream", address, "--model", model, "--drop", "price", *QUICK)  # no row has a price
+    with psycopg.connect(postgres) as base:
+        base.execute(f"INSERT INTO {filled[1]} (x0, x1, x2, y, price) VALUES (1, 1, 1, 1, 2.50), (1, 2, 1, 1, 3)")
+    assert fbtwsvm_json("stream", address, "--model", model)["new_rows"] == 2
+    with psycopg.connect(postgres) as base:
+        base.execute(f"INSERT INTO {filled[1]} (x0, x1, x2, y, price) VALUES (1, 1, 1, 1, NULL), (1, 2, 1, 1, 0.25)")
+    assert fbtwsvm_json("stream", address, "--model", model)["new_rows"] == 2
+    with psycopg.connect(postgres) as base:
+        base.execute(f"UPDATE {filled[1]} SET x1 = x1 + 1 WHERE number = 7")
+    before = model.read_bytes()
+    said = called("stream", address, "--model", model, status=1)
+    assert f"does not begin any more with the {ROWS + 4:,} rows that were learned from it" in said
+    assert model.read_bytes() == before
+
+
+def test_the_scale_of_decimals_does_not_change_their_hash():
+    def digest(*tables):
+        rows = RowHash()
+        for values in tables:
+            rows.add(pa.table({"price": pa.array(list(map(Decimal, values)))}))
+        return rows.digest()
+
+    assert digest(["1.5", "20"], ["0.25"]) == digest(["1.5", "20", "0.25"])
+    assert digest(["100"]) != digest(["1"])
+    assert digest(["0.00"], ["7"]) == digest(["0"], ["7"]) != digest(["0"], ["70"])
 
 
 def test_servers_that_are_not_there(tmp_path):
