@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from fbtwsvm.data.generators import make
 from fbtwsvm.data.sources import DataError, in_chunks, open_source
 from fbtwsvm.data.sources.base import RowHash
+from fbtwsvm.data.sources.delimited import parsed
 from fbtwsvm.data.sources.text import QuoteCutter
 from helpers import ROWS, csv_text, learned, table, write
 
@@ -298,25 +299,45 @@ def test_a_stray_quote_is_a_letter(tmp_path):
     assert found["size"][3000].as_py() == 'disk 5"'
 
 
+def cut(data, size):
+    """Cut CSV that comes in pieces of a size; returns the blocks, the ends of their rows, and what is left."""
+    cutter, rest, blocks = QuoteCutter(","), b"", []
+    for first in range(0, len(data), size):
+        rest += data[first : first + size]
+        ends, end = cutter.cut(rest)
+        if end:
+            blocks.append((rest[:end], ends))
+            rest = rest[end:]
+    return blocks, rest
+
+
 @given(
     st.lists(st.lists(st.text('a",\n\r ', max_size=4), min_size=2, max_size=2), min_size=1, max_size=8),
     st.integers(1, 9),
 )
-def test_quoted_rows_are_cut_where_they_end(tmp_path_factory, rows, size):
+def test_quoted_rows_are_cut_where_they_end(rows, size):
     """However a pipe delivers the bytes, the rows are those that a CSV writer wrote."""
     text = io.StringIO()
     csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([["p", "q"], *rows])
-    data = text.getvalue().encode()
-    cutter, rest, whole = QuoteCutter(","), b"", []
-    for first in range(0, len(data), size):
-        rest += data[first : first + size]
-        end = cutter.end(rest)
-        if end:
-            whole.append(rest[:end])
-            rest = rest[end:]
+    blocks, rest = cut(text.getvalue().encode(), size)
     assert rest == b""
-    parsed = [row for block in whole for row in csv.reader(io.StringIO(block.decode(), newline=""))]
-    assert parsed == [["p", "q"], *rows]
+    found = []
+    for block, ends in blocks:
+        for start, end in zip([0, *ends], ends, strict=False):
+            found += csv.reader(io.StringIO(block[start:end].decode(), newline=""))
+    assert found == [["p", "q"], *rows]
+
+
+@given(st.lists(st.text('a",\n\r ', max_size=9), max_size=6).map("\n".join), st.integers(1, 9))
+def test_rows_end_where_the_parser_ends_them(text, size):
+    """Whatever the quotes and line ends, as many rows are found as the parser finds."""
+    data = ("p,q\n" + text + "\n").encode()
+    for block, ends in cut(data, size)[0]:
+        try:
+            table = parsed(block, ["p", "q"], ",", '"', 0, "text")
+        except DataError:
+            continue
+        assert table.num_rows == len(ends)
 
 
 def test_blank_lines_before_the_header(tmp_path):

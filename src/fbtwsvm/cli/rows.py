@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from ..data.sources import DataError, Source, joined
+from ..data.sources.row_sizes import unpacked_bytes
 from ..data.table_model import TableModel
 from .output import Report
 
@@ -21,7 +22,7 @@ def read_all(source: Source, report: Report) -> pa.Table:
     size = rows = 0
     for table in source.tables():
         tables.append(table)
-        size += table.nbytes
+        size += unpacked_bytes(table)
         rows += table.num_rows
         if size > _MOST_BYTES:
             raise DataError(

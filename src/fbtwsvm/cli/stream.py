@@ -47,6 +47,7 @@ def stream(
     every: Annotated[int, typer.Option(min=1, help="Rows between two points of the curves.")] = 500,
     from_start: Annotated[bool, typer.Option("--from-start", help="Read the source from its beginning again.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Skip the rows of a pipe that were learned.")] = False,
+    finished: Annotated[bool, typer.Option("--finished", help="Learn a last line without a line end too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Test each chunk of a stream, then learn it; a run that was killed goes on from its last checkpoint."""
@@ -57,6 +58,7 @@ def stream(
     else:
         recipe.choices()
     place = reading.open(source, None if loaded is None else loaded.columns)
+    place.finished = finished
     if checkpoint is not None and not place.ordered:
         log("warning: the query has no ORDER BY, so after a restart its rows may come in another order")
     follower = Follower(place, loaded, recipe, chunk, window, every)
@@ -72,11 +74,13 @@ def stream(
             raise follower.error
         if follower.model is None and follower.interrupts.requested:
             raise typer.Exit(follower.interrupts.status)
-        finished = follower.learned_model()
+        if place.waiting:
+            log(f"the last line has no line end yet and waits: {place.waiting:,} bytes; --finished learns it as it is")
+        learned = follower.learned_model()
         if model is not None:
-            write_model(finished, model)
-        report = _write_report(finished, report)
-    _show(finished, follower, model, report, as_json)
+            write_model(learned, model)
+        report = _write_report(learned, report)
+    _show(learned, follower, model, report, as_json)
     if follower.interrupts.requested:
         raise typer.Exit(follower.interrupts.status)
 

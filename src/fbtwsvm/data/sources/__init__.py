@@ -19,7 +19,8 @@ import os
 import re
 
 from .address import masked
-from .base import DataError, Source, in_chunks, joined
+from .base import DataError, Source
+from .chunks import in_chunks, joined
 
 __all__ = ["FORMATS", "DataError", "Source", "in_chunks", "joined", "open_source"]
 
@@ -110,15 +111,18 @@ def _check_readable(path: str) -> None:
 def _file_source(
     path: str, part: str, form: str, delimiter: str | None, header: bool, n_features: int | None
 ) -> Source:
-    from . import files, text
+    from . import files
+    from .arff import ArffSource
+    from .delimited import DelimitedSource
+    from .libsvm import LibsvmSource
 
     match form:
         case "csv" | "tsv":
-            return text.DelimitedSource(path, delimiter or ("\t" if form == "tsv" else None), header)
+            return DelimitedSource(path, delimiter or ("\t" if form == "tsv" else None), header)
         case "arff":
-            return text.ArffSource(path)
+            return ArffSource(path)
         case "libsvm":
-            return text.LibsvmSource(path, n_features)
+            return LibsvmSource(path, n_features)
         case "parquet":
             return files.ParquetSource(path)
         case "arrow":

@@ -1,9 +1,10 @@
-"""What all sources of rows share, and how rows are cut into chunks."""
+"""What all sources of rows share."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 ENTRY_ID = "_id"  # column in which a live source passes its own id of a row; never a feature
-_MOST_LETTERS = 1000
+# Limits, so that memory is bounded whatever a source holds (docs/command.md states them)
+MOST_ROW_BYTES = 16 * 2**20  # of one row
+MOST_COLUMNS = 100_000
+MOST_LABEL_LETTERS = 256
+MOST_VALUES = 4_000_000  # numbers of one table
+MOST_CHUNK_BYTES = 2**30  # of one chunk
+_MOST_LETTERS = 1000  # of a name in a model file
 _HASH_BYTES = 16
+_MISSING = np.array(-1).view(np.float64)  # of a number, as the length of a missing text: all may be missing in a table
 
 
 class DataError(ValueError):
@@ -32,6 +40,8 @@ class Source:
     ordered = True  # and in the same order
     n_rows = 0  # number of all rows; 0 if it is not known
     rows_done = 0
+    finished = False  # whether a last line without a line end is a row also when the source may grow
+    waiting = 0  # bytes of a last line that waits for its end
     _seen: RowHash  # of the rows before the last place; `tables_after` begins it
 
     @property
@@ -96,13 +106,13 @@ class RowHash:
         for name, column in zip(table.column_names, table.columns, strict=True):
             hashes = self._columns.get(name)
             if hashes is None:
-                hashes = self._columns[name] = (_new_hash(), _new_hash())
+                hashes = self._columns[name] = (new_hash(), new_hash())
             for values in column.chunks:
                 _hash_values(values, *hashes)
 
     def digest(self) -> str:
         """Return the hash of all rows so far."""
-        total = _new_hash()
+        total = new_hash()
         for name, hashes in self._columns.items():
             total.update(name.encode() + b"\0")
             for each in hashes:
@@ -110,7 +120,8 @@ class RowHash:
         return str(total.hexdigest())
 
 
-def _new_hash() -> Any:
+def new_hash() -> Any:
+    """Return a new hash, short enough for a place."""
     return hashlib.blake2b(digest_size=_HASH_BYTES)
 
 
@@ -120,12 +131,14 @@ def _hash_values(values: Any, numbers: Any, texts: Any) -> None:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         floats = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # NaN where missing
         gaps = np.isnan(floats)
-        numbers.update(np.ascontiguousarray(np.where(gaps, np.nan, floats) if gaps.any() else floats))
+        numbers.update(np.ascontiguousarray(np.where(gaps, _MISSING, floats) if gaps.any() else floats))
         return
     try:
         strings = pc.cast(values, pa.large_string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # bytes that are not text, lists
         strings = pa.array([None if value is None else repr(value) for value in values.to_pylist()], pa.large_string())
+    if pa.types.is_decimal(kind) and kind.scale > 0:  # that of a table is the longest in it
+        strings = pc.utf8_rtrim(pc.utf8_rtrim(strings, "0"), ".")
     lengths = pc.fill_null(pc.binary_length(strings), -1)
     numbers.update(np.ascontiguousarray(lengths.to_numpy(zero_copy_only=False).astype(np.int64)))
     present = strings.drop_null()
@@ -154,37 +167,12 @@ class FileSource(Source):
         return "-" if self.name == "-" else shortened(os.path.abspath(self.name))
 
 
-def in_chunks(tables: Iterator[pa.Table], size: int, first: int | None = None) -> Iterator[pa.Table]:
-    """Cut tables into chunks of exactly `size` rows (the first of `first` rows), whatever the sizes of the tables.
-
-    The last chunk may be smaller.  Tables may store a column in different types, as long as one type can hold both.
-    """
-    pieces: list[pa.Table] = []
-    have = 0
-    wanted = size if first is None else first
-    for table in tables:
-        while table.num_rows:
-            part = table.slice(0, wanted - have)
-            pieces.append(part)
-            have += part.num_rows
-            table = table.slice(part.num_rows)
-            if have == wanted:
-                yield joined(pieces)
-                pieces = []
-                have = 0
-                wanted = size
-    if have:
-        yield joined(pieces)
-
-
-def joined(pieces: list[pa.Table]) -> pa.Table:
-    """Join tables with the same columns."""
-    if len(pieces) == 1:
-        return pieces[0]
-    try:
-        return pa.concat_tables(pieces, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise DataError(f"The columns of the source change after some rows: {one_line(error)}") from error
+def distinct(names: list[str], source: str) -> list[str]:
+    """Return names of columns, unless one occurs twice."""
+    if len(set(names)) < len(names):
+        twice = min(name for name, count in Counter(names).items() if count > 1)
+        raise DataError(f"{source}: the column name {twice!r} occurs more than once.")
+    return names
 
 
 def numbered_names(count: int) -> list[str]:

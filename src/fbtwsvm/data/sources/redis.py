@@ -67,15 +67,13 @@ class RedisSource(Source):
         self._before = int(before)
         self._deleted, known = rest or (None, "")  # older model files do not have them
         return self._read(entry, int(rows), dict(item.split(":") for item in known.split(",") if item))
-        self._before = int(before)
-        self._deleted, known = rest or (None, "")  # older model files do not have them
-        return self._read(entry, int(rows), dict(item.split(":") for item in known.split(",") if item))
 
     def place_after(self, table: pa.Table, rows: int) -> str:
         """Return the id of the last entry, the counts up to it, and what the stream is recognised by."""
         last = table.slice(max(0, table.num_rows - _REMEMBERED)).to_pylist()
-        known = ",".join(f"{fields[ENTRY_ID]}:{_digest(fields)}" for fields in last)
-        return f"{last[-1][ENTRY_ID]}/{self._before}/{rows}/{self._deleted}/{known}"
+        keys = [fields.pop(ENTRY_ID) for fields in last]
+        known = ",".join(f"{key}:{_digest(key, fields)}" for key, fields in zip(keys, last, strict=True))
+        return f"{keys[-1]}/{self._before}/{rows}/{self._deleted}/{known}"
 
     def _read(self, place: str, rows: int, known: dict[str, str]) -> Iterator[pa.Table]:
         """Yield what comes after `place`, the last of `rows` entries; `known` are the digests of some before it."""
@@ -83,17 +81,20 @@ class RedisSource(Source):
             import redis
         except ImportError as error:
             raise DataError("Reading a Redis stream needs redis-py: pip install 'fbtwsvm[redis]'.") from error
+        try:
+            connection = redis.Redis.from_url(self._address, decode_responses=True)
+        except ValueError as error:
+            raise DataError(f"The Redis stream {self.name} cannot be read: its address is malformed.") from error
         waited = 0.0
         try:
-            with redis.Redis.from_url(self._address, decode_responses=True) as server:
-                if known:
-                    self._recognise(server, place, known)
+            with connection as server:
                 while True:
-                    entries = self._next(server, place, rows)
+                    entries = self._next(server, place, rows, known)
                     if entries:
                         waited = 0.0
                         place = entries[-1][0]
                         rows += len(entries)
+                        known = {key: _digest(key, fields) for key, fields in entries[-_REMEMBERED:]}
                         yield self._table(entries)
                     elif waited > 1000 * self.idle:
                         return
@@ -101,20 +102,15 @@ class RedisSource(Source):
                         block = int(min(_PATIENCE, max(1.0, 1000 * self.idle - waited)))
                         if not server.xread({self.stream: place}, count=1, block=block):
                             waited += block
-        except (redis.RedisError, ValueError) as error:
-            if isinstance(error, DataError):
-                raise
-            if isinstance(error, redis.RedisError):
-                reason = masked(one_line(error), self._secrets)
-            elif isinstance(error, UnicodeDecodeError):
-                reason = "an entry is not text in UTF-8"
-            else:
-                reason = "its address is malformed"
+        except UnicodeDecodeError as error:
+            raise DataError(f"The Redis stream {self.name} cannot be read: an entry is not text in UTF-8.") from error
+        except redis.RedisError as error:
+            reason = masked(one_line(error), self._secrets)
             raise DataError(f"The Redis stream {self.name} cannot be read: {reason}") from error
 
-    def _next(self, server: Any, place: str, rows: int) -> list[Any]:
-        """Return the next entries, and refuse a stream that has lost some of them."""
-        info, entries = self._transaction(server, place)
+    def _next(self, server: Any, place: str, rows: int, known: dict[str, str]) -> list[Any]:
+        """Return the next entries, and refuse a stream that has lost some of them, or is another one."""
+        info, entries, before = self._transaction(server, place, known)
         if info is None:
             if rows:
                 raise DataError(f"The stream {self.name} does not exist any more. To read a new one, add --from-start.")
@@ -125,7 +121,7 @@ class RedisSource(Source):
             self._before = added - int(info["length"])
         if self._deleted is None:
             self._deleted = str(info.get("max-deleted-entry-id", _START))
-        if _order(info["last-generated-id"]) < _order(place):
+        if _order(info["last-generated-id"]) < _order(place) or not _is_same(info, before, known):
             raise self._made_anew()
         if "entries-added" in info:
             self._check_counts(server, info, place, added - self._before - rows, len(entries))
@@ -138,23 +134,23 @@ class RedisSource(Source):
             )
         return entries
 
-    def _transaction(self, server: Any, place: str) -> tuple[dict[str, Any] | None, list[Any]]:
-        """Return what the server knows of the stream, None if there is none, and the entries after a place."""
+    def _transaction(self, server: Any, place: str, known: dict[str, str]) -> tuple[Any, list[Any], list[Any]]:
+        """Return what is known of the stream (None if there is none), the entries after a place, and those before."""
         from redis import ResponseError
 
         pipe = server.pipeline(transaction=True)
         pipe.xinfo_stream(self.stream)
         pipe.xread({self.stream: place}, count=_BATCH)
-        info, reply = pipe.execute(raise_on_error=False)
-        if isinstance(reply, Exception):
-            raise reply
+        pipe.xrange(self.stream, min=min(known, key=_order, default=place), max=place, count=_REMEMBERED + 1)
+        info, after, before = pipe.execute(raise_on_error=False)
         if isinstance(info, ResponseError) and "no such key" in str(info):
-            return None, []
-        if isinstance(info, Exception):
-            raise info
-        if not reply:
-            return info, []
-        return info, reply[self.stream][0] if isinstance(reply, dict) else reply[0][1]
+            return None, [], []
+        for reply in (info, after, before):
+            if isinstance(reply, Exception):
+                raise reply
+        if after:
+            after = after[self.stream][0] if isinstance(after, dict) else after[0][1]
+        return info, after or [], before
 
     def _check_counts(self, server: Any, info: dict[str, Any], place: str, due: int, found: int) -> None:
         """Refuse a stream in which `due` entries came after a place, but fewer (or more) are there; `found` were read.
@@ -184,26 +180,13 @@ class RedisSource(Source):
             place = entries[-1][0]
         return count
 
-    def _recognise(self, server: Any, place: str, known: dict[str, str]) -> None:
-        """Refuse a stream in which the last entries learned are others than before, or have never been."""
-        info, _ = self._transaction(server, place)
-        if info is None:
-            return
-        there = dict(server.xrange(self.stream, min=min(known, key=_order), max=place, count=_REMEMBERED + 1))
-        same = all(known.get(key) == _digest({**fields, ENTRY_ID: key}) for key, fields in there.items())
-        first = info["first-entry"]
-        removed = _order(info.get("max-deleted-entry-id", place))  # up to here an entry may have been deleted
-        missing = [key for key in known if key not in there and _order(key) > removed]
-        if not same or (missing and first and _order(first[0]) <= _order(max(missing, key=_order))):
-            raise self._made_anew()
-
     def _lost(self, count: int, place: str, learned_are_there: bool) -> EntriesLostError:
         """Return the error for a number of entries that are gone; it says how to go on with those that are left."""
         first, _, second = place.partition("-")
         clear = f"remove those that were learned (XTRIM {self.stream} MINID {first}-{int(second) + 1}), then "
         return EntriesLostError(
-            f"{count:,} entries were removed from {self.name} before they were learned. To go on with the entries that "
-            f"are left, {clear if learned_are_there else ''}add --from-start."
+            f"{count:,} {'entry was' if count == 1 else 'entries were'} removed from {self.name} before being learned. "
+            f"To go on with the entries that are left, {clear if learned_are_there else ''}add --from-start."
         )
 
     def _made_anew(self) -> DataError:
@@ -228,7 +211,19 @@ def _order(key: str) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def _digest(fields: dict[str, str | None]) -> str:
-    """Return a short digest of the fields of an entry, its id among them."""
-    text = json.dumps(sorted((name, value or "") for name, value in fields.items()))
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+def _digest(key: str, fields: dict[str, str | None]) -> str:
+    """Return a short digest of an entry."""
+    values = sorted((name, value or "") for name, value in fields.items() if name != ENTRY_ID)
+    return hashlib.sha256(json.dumps([key, values]).encode()).hexdigest()[:8]
+
+
+def _is_same(info: dict[str, Any], before: list[Any], known: dict[str, str]) -> bool:
+    """Whether the entries before a place are those known, as far as they have not been trimmed or deleted."""
+    if not known:
+        return True
+    there = {key: _digest(key, fields) for key, fields in before}
+    if not there.items() <= known.items():
+        return False
+    deleted = _order(info.get("max-deleted-entry-id", max(known, key=_order)))  # up to here there may be gaps
+    missing = [_order(key) for key in known if key not in there and _order(key) > deleted]
+    return not (missing and info["first-entry"] and _order(info["first-entry"][0]) <= max(missing))
