@@ -19,6 +19,7 @@ import os
 import re
 from typing import Any
 
+from .address import masked
 from .base import DataError, Source
 from .chunks import in_chunks, joined
 
@@ -73,19 +74,20 @@ def open_source(
     >>> table.column_names, table.num_rows
     (['x0', 'x1', 'x2', 'y'], 3)
     """
-    scheme = re.match(r"([a-z][a-z0-9+]*):", address)
-    if scheme and scheme[1] in ("redis", "rediss"):
+    found = re.match(r"([a-z][a-z0-9+]*):", address, re.IGNORECASE)
+    scheme, rest = (found[1].lower(), address[found.end() :]) if found else ("", "")
+    if scheme in ("redis", "rediss"):
         from .redis import RedisSource
 
-        return RedisSource(address)
-    if scheme and scheme[1] == "generate":
+        return RedisSource(f"{scheme}:{rest}")
+    if scheme == "generate":
         from .generated import GeneratedSource
 
-        return GeneratedSource(address)
-    if scheme and address[scheme.end() :].startswith("//"):
+        return GeneratedSource(f"{scheme}:{rest}")
+    if rest.startswith("//"):
         from .sql import SqlSource
 
-        return SqlSource(address)
+        return SqlSource(f"{scheme}:{rest}")
     path, part = address, ""
     if not os.path.exists(path) and re.search(r"\.npz:\w+$", path):
         path, _, part = path.rpartition(":")
@@ -108,7 +110,9 @@ def _form(path: str) -> str:
     suffix = os.path.splitext(stem)[1].removeprefix(".")
     form = _SUFFIXES.get(suffix, suffix)
     if form not in FORMATS:
-        raise DataError(f"{path}: the name does not tell the format. Add --format, one of {', '.join(FORMATS)}.")
+        raise DataError(
+            f"{masked(path)}: the name does not tell the format. Add --format, one of {', '.join(FORMATS)}."
+        )
     return form
 
 
@@ -116,7 +120,7 @@ def _check_readable(path: str) -> None:
     if path == "-":
         return
     if not os.path.exists(path):
-        raise FileNotFoundError(f"There is no file {path}.")
+        raise FileNotFoundError(f"There is no file {masked(path)}.")
     if os.path.isdir(path):
         raise DataError(f"{path} is a folder, not a file.")
 

@@ -22,6 +22,7 @@ MOST_VALUES = 4_000_000  # numbers of one table
 MOST_CHUNK_BYTES = 2**30  # of one chunk
 _MOST_LETTERS = 1000  # of a name in a model file
 _HASH_BYTES = 16
+_MISSING = np.array(-1).view(np.float64)  # of a number, as the length of a missing text: all may be missing in a table
 
 
 class DataError(ValueError):
@@ -133,12 +134,14 @@ def _hash_values(values: Any, numbers: Any, texts: Any) -> None:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         floats = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # NaN where missing
         gaps = np.isnan(floats)
-        numbers.update(np.ascontiguousarray(np.where(gaps, np.nan, floats) if gaps.any() else floats))
+        numbers.update(np.ascontiguousarray(np.where(gaps, _MISSING, floats) if gaps.any() else floats))
         return
     try:
         strings = pc.cast(values, pa.large_string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # bytes that are not text, lists
         strings = pa.array([None if value is None else repr(value) for value in values.to_pylist()], pa.large_string())
+    if pa.types.is_decimal(kind) and kind.scale > 0:  # that of a table is the longest in it
+        strings = pc.utf8_rtrim(pc.utf8_rtrim(strings, "0"), ".")
     lengths = pc.fill_null(pc.binary_length(strings), -1)
     numbers.update(np.ascontiguousarray(lengths.to_numpy(zero_copy_only=False).astype(np.int64)))
     present = strings.drop_null()
