@@ -119,7 +119,7 @@ def test_an_error_saves_what_was_learned(tmp_path):
     path.write_text("".join([*lines[:1250], "x" + lines[1250], *lines[1251:]]))
     said = called("stream", path, "-t", "y", "--model", model, "--report", report, *QUICK, status=1)
     assert "Row 1,250, column 'x0'" in said
-    assert f"The 1,200 rows that were learned before it are in {model}. The report is in {report}." in said
+    assert f"What was learned from the 1,200 rows before it is in {model}. The report is in {report}." in said
     assert said.count("\n") == 1
     assert report.exists()
     assert package.load(model).run.rows == 1200

@@ -29,25 +29,35 @@ def evaluate(
     """Compare the answers of a model with the labels of a source."""
     table_model = read_model(model, target)
     score = Score(window=1)
+    bad = reading.bad_rows()
     rows = 0
     with progress(as_json) as report:
         place = reading.open(source, table_model.columns)
-        for table in pieces(place):
-            score.add(table_model.columns.targets(table, rows), table_model.predict(table, rows))
-            rows += table.num_rows
+        for piece in pieces(place, table_model):
+            table = bad.kept(piece, table_model.columns, rows)
+            if table.num_rows:
+                score.add(table_model.columns.targets(table, rows), table_model.predict(table, rows))
+            rows += piece.num_rows
             report(rows, score, place.share_done())
-    if not rows:
-        raise DataError(f"{place.name} has no rows.")
+    if not score.tested:
+        raise DataError(f"{place.name} has no rows{' that can be read' if rows else ''}.")
+    rows = score.tested
     accuracy, kappa, _, balanced = score.all()
     labels, counts = score.confusion()
     per_class = {str(label): _class_measures(counts, k) for k, label in enumerate(labels)}
     if as_json:
-        measures = {"rows": rows, "accuracy": accuracy, "balanced_accuracy": balanced, "kappa": kappa}
-        print_json({**measures, "labels": list(map(str, labels)), "confusion": counts, "classes": per_class})
+        measures: dict[str, Any] = {"rows": rows, "accuracy": accuracy, "balanced_accuracy": balanced, "kappa": kappa}
+        measures |= {"set_aside": bad.count, "labels": list(map(str, labels)), "confusion": counts}
+        print_json({**measures, "classes": per_class})
         return
     print_facts(
         f"{model} on {rows:,} rows of {place.name}",
-        [("accuracy", f"{accuracy:.4f}"), ("balanced accuracy", f"{balanced:.4f}"), ("kappa", f"{kappa:.4f}")],
+        [
+            ("accuracy", f"{accuracy:.4f}"),
+            ("balanced accuracy", f"{balanced:.4f}"),
+            ("kappa", f"{kappa:.4f}"),
+            *bad.told(),
+        ],
     )
     _print_classes(per_class)
     if len(labels) <= _MOST_SHOWN:

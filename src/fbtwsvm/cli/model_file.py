@@ -15,6 +15,7 @@ from ..data.sources.address import without_user
 from ..data.sources.base import numbered_names
 from ..data.table_model import TableModel
 from ..export.modelfile import load, save
+from .bad_rows import BadRows
 from .lock import locked
 from .output import few, mebibytes, print_facts, print_json
 
@@ -66,19 +67,20 @@ def check_writable(path: Path) -> None:
         raise DataError(f"{path} cannot be written: {'it is a folder' if path.is_dir() else 'permission denied'}.")
 
 
-def show_written(model: TableModel, path: Path, as_json: bool) -> None:
+def show_written(model: TableModel, path: Path, as_json: bool, bad: BadRows | None = None) -> None:
     """Print what a model file that was just written holds."""
     classes = [str(label) for label in model.estimator.classes_]
     n_columns = len(model.columns.columns)
     size = path.stat().st_size
     if as_json:
         facts = {"model": str(path), "rows": model.rows, "classes": classes, "columns": n_columns, "bytes": size}
-        print_json(facts)
+        print_json(facts if bad is None else {**facts, "set_aside": bad.count})
         return
     print_facts(
         f"{path}, {mebibytes(size)}",
         [
             ("rows learned", f"{model.rows:,}"),
+            *([] if bad is None else bad.told()),
             ("columns", f"{n_columns}"),
             ("classes", f"{len(classes)}: {few(classes, 10)}"),
         ],

@@ -32,6 +32,7 @@ def predict(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each row instead of CSV.")] = False,
 ) -> None:
     """Write the label of each row as CSV, in the order of the rows."""
+    bad = reading.bad_rows()
     table_model = read_model(model)
     place = reading.open(source, table_model.columns)
     if output != "-":
@@ -40,17 +41,20 @@ def predict(
     rows = 0
     with progress(output == "-" and sys.stdout.isatty()) as report, ExitStack() as stack:
         file: BinaryIO | None = None
-        for table in pieces(place):
+        for piece in pieces(place, table_model):
+            table = bad.kept(piece, table_model.columns, rows, with_labels=False)
             answers = _answers(table_model, table, rows, proba)
             file = file or _opened(output, stack)  # only now: older answers survive a source that cannot be read
             write(answers, file, rows == 0)
             file.flush()
-            rows += answers.num_rows
+            rows += piece.num_rows
             report(rows, share=place.share_done())
         if file is None:  # no rows, no answers, but a file that other programs can read
             write(_no_answers(table_model, proba), _opened(output, stack), True)
     if output != "-":
-        log(f"{rows:,} rows written to {output}")
+        log(f"{rows - bad.count:,} rows written to {output}")
+    if bad.count:
+        log(f"{bad.count:,} rows were set aside and have no answer")
 
 
 def _check_output(output: Path, model: Path, source: str) -> None:

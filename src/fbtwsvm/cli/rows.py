@@ -9,10 +9,12 @@ import pyarrow as pa
 from ..data.sources import DataError, Source, joined
 from ..data.sources.row_sizes import unpacked_bytes
 from ..data.table_model import TableModel
+from .bad_rows import BadRows
 from .output import Report
 
 CHUNK = 1000
 _PIECE = 8192
+_MOST_ANSWER_BYTES = 64 * 2**20  # of the labels that are predicted at once
 _MOST_BYTES = 4 * 2**30  # of a table that is read at once
 
 
@@ -34,19 +36,22 @@ def read_all(source: Source, report: Report) -> pa.Table:
     return joined(tables)
 
 
-def learn(model: TableModel, tables: Iterable[pa.Table], source: Source, report: Report) -> None:
-    """Learn tables that come from a source."""
+def learn(model: TableModel, tables: Iterable[pa.Table], source: Source, report: Report, bad: BadRows) -> None:
+    """Learn tables that come from a source, without the rows that are set aside."""
     rows = 0
     for table in tables:
-        model.learn(table, rows)
+        kept = bad.kept(table, model.columns, rows)
+        if kept.num_rows:
+            model.learn(kept, rows)
         rows += table.num_rows
         report(rows, share=source.share_done())
     if not rows:
         raise DataError(f"{source.name} has no rows.")
 
 
-def pieces(source: Source) -> Iterator[pa.Table]:
-    """Yield all rows of a source as they come, at most so many at a time as are predicted at once."""
+def pieces(source: Source, model: TableModel) -> Iterator[pa.Table]:
+    """Yield all rows of a source as they come, at most so many at a time that their answers fit into little memory."""
+    step = max(1, min(_PIECE, _MOST_ANSWER_BYTES // model.estimator.classes_.itemsize))  # all answers have one width
     for table in source.tables():
-        for first in range(0, table.num_rows, _PIECE):
-            yield table.slice(first, _PIECE)
+        for first in range(0, table.num_rows, step):
+            yield table.slice(first, step)

@@ -20,6 +20,7 @@ from ..data.sources.redis import EntriesLostError
 from ..data.table_model import Run, TableModel
 from ..evaluate.prequential import Prequential
 from ..online.warm_up import warm_up_rows
+from .bad_rows import BadRows
 from .info import describe
 from .interrupts import Interrupts
 from .model_file import check_writable, claim, read_model, write_model
@@ -61,7 +62,7 @@ def stream(
     place.finished = finished
     if checkpoint is not None and not place.ordered:
         log("warning: the query has no ORDER BY, so after a restart its rows may come in another order")
-    follower = Follower(place, loaded, recipe, chunk, window, every)
+    follower = Follower(place, loaded, recipe, chunk, window, every, reading.bad_rows())
     follower.begin(from_start, resume)
     with follower.interrupts:
         with progress(as_json) as report_progress, few_threads(follower.n_columns()):
@@ -110,6 +111,7 @@ class Follower:
     chunk: int
     window: int
     every: int
+    bad: BadRows
     interrupts: Interrupts = field(default_factory=lambda: Interrupts(patient=True))
     error: Exception | None = None  # that ended the run
     last: int = 0  # rows of the last chunk
@@ -167,14 +169,17 @@ class Follower:
         """Test and learn a chunk; after an error all is as before."""
         model = self.model
         if model is None:
-            model = TableModel.begin(table, self.recipe.choices(), self.recipe.estimator())
+            first = self.bad.first(table, self.recipe.choices())
+            model = TableModel.begin(first, self.recipe.choices(), self.recipe.estimator())
             model.run = self._new_run(model)
         run = model.run
         assert run is not None
         unseen = model.columns.unseen
         self._lap = perf_counter()
         try:
-            model.learn(table, run.rows, partial(self._test_and_learn, run.record))
+            kept = self.bad.kept(table, model.columns, run.rows)
+            if kept.num_rows:
+                model.learn(kept, run.rows, partial(self._test_and_learn, run.record))
         except Exception:
             model.columns.unseen = unseen
             raise
@@ -230,7 +235,7 @@ def _write_before_error(follower: Follower, error: Exception, model: Path | None
     try:
         if model is not None and follower.new:
             write_model(follower.learned_model(), model)
-            error.add_note(f"The {follower.new:,} rows that were learned before it are in {model}.")
+            error.add_note(f"What was learned from the {follower.new:,} rows before it is in {model}.")
         elif model is not None:
             error.add_note("Nothing was written.")
         if follower.model is not None and _write_report(follower.model, report):
@@ -265,6 +270,7 @@ def _show(model: TableModel, follower: Follower, path: Path | None, report: Path
         facts = {
             "rows": model.run.rows,
             "new_rows": follower.new,
+            "set_aside": follower.bad.count,
             **results,
             "seconds": follower.seconds,
             "moved": moved,
@@ -274,7 +280,10 @@ def _show(model: TableModel, follower: Follower, path: Path | None, report: Path
         }
         print_json({**facts, "about": describe(model)})
         return
-    lines = [("rows", f"{model.run.rows:,} ({results['tested']:,} tested before they were learned)")]
+    lines = [
+        ("rows", f"{model.run.rows:,} ({results['tested']:,} tested before they were learned)"),
+        *follower.bad.told(),
+    ]
     if results["tested"]:
         lines += [
             ("accuracy", "{accuracy:.4f} (label of the row before: {label_before:.4f})".format(**results)),

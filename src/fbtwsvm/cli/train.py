@@ -14,6 +14,7 @@ from ..classifier import model_of, parameters_of
 from ..data.sources import DataError, Source, in_chunks
 from ..data.table_model import TableModel
 from ..online.warm_up import warm_up_rows
+from .bad_rows import BadRows
 from .model_file import claim, read_model, show_written, write_model
 from .options import READING, Json, SourceArgument, SourceOptions, with_options
 from .output import Report, progress
@@ -36,6 +37,7 @@ def train(
 ) -> None:
     """Learn a model from all rows of a source, at once or in chunks."""
     claim(output, "train")
+    bad = reading.bad_rows()
     with progress(as_json) as report:
         if like is not None:
             if recipe.parameters or recipe.columns:
@@ -44,27 +46,27 @@ def train(
                 )
             model = _empty_copy(like)
             rows = reading.open(source, model.columns)
-            learn(model, in_chunks(rows.tables(), chunk or CHUNK), rows, report)
+            learn(model, in_chunks(rows.tables(), chunk or CHUNK), rows, report, bad)
         elif chunk is None:
             choices = recipe.choices()
-            table = read_all(reading.open(source), report)
+            table = bad.of_all(read_all(reading.open(source), report), choices)
             model = TableModel.fit(table, choices, recipe.estimator())
         else:
             recipe.choices()
-            model = _train_in_chunks(reading.open(source), chunk, recipe, report)
+            model = _train_in_chunks(reading.open(source), chunk, recipe, report, bad)
     write_model(model, output)
-    show_written(model, output, as_json)
+    show_written(model, output, as_json, bad)
 
 
-def _train_in_chunks(source: Source, chunk: int, recipe: Recipe, report: Report) -> TableModel:
+def _train_in_chunks(source: Source, chunk: int, recipe: Recipe, report: Report, bad: BadRows) -> TableModel:
     """Learn chunk by chunk; the first chunk, which fixes the columns, is as large as the warm-up."""
     estimator = recipe.estimator()
     tables = in_chunks(source.tables(), chunk, first=warm_up_rows(parameters_of(estimator)))
     first = next(tables, None)
     if first is None:
         raise DataError(f"{source.name} has no rows.")
-    model = TableModel.begin(first, recipe.choices(), estimator)
-    learn(model, chain([first], tables), source, report)
+    model = TableModel.begin(bad.first(first, recipe.choices()), recipe.choices(), estimator)
+    learn(model, chain([first], tables), source, report, bad)
     return model
 
 

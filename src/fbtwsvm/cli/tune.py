@@ -46,7 +46,7 @@ def tune(
     estimator = recipe.estimator()
     choices = recipe.choices()
     with progress(as_json) as report:
-        table = read_all(reading.open(source), report)
+        table = reading.bad_rows().of_all(read_all(reading.open(source), report), choices)
     X, y, _ = TableModel.begin(table, choices, estimator).encode(table, 0)
     fixed: dict[str, Any] = {name: None for name in ("gamma", "C", "reg", "membership") if name in recipe.parameters}
     tuned = FBTWSVMCV(

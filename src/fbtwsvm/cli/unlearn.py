@@ -24,6 +24,7 @@ def unlearn(
     table_model = read_model(model)
     with progress(as_json) as report:
         table = read_all(reading.open(source, table_model.columns), report)
+        table = reading.bad_rows().kept(table, table_model.columns, 0)
         unlearned = table_model.unlearn(table)
     write_model(table_model, path)
     ids = table_model.columns.ids(table)

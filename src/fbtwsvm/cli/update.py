@@ -26,13 +26,14 @@ def update(
     """Learn more rows into a model."""
     path = output or model
     claim(path, "update")
+    bad = reading.bad_rows()
     table_model = read_model(model)
     with progress(as_json) as report:
         rows = reading.open(source, table_model.columns)
         try:
-            learn(table_model, in_chunks(rows.tables(), chunk), rows, report)
+            learn(table_model, in_chunks(rows.tables(), chunk), rows, report, bad)
         except Exception as error:  # half of the rows would be learned twice by the next attempt
             error.add_note(f"Nothing was written: {path} is as before.")
             raise
     write_model(table_model, path)
-    show_written(table_model, path, as_json)
+    show_written(table_model, path, as_json, bad)

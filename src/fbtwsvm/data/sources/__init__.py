@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Any
 
 from .address import masked
 from .base import DataError, Source
@@ -35,6 +36,9 @@ def open_source(
     delimiter: str | None = None,
     header: bool = True,
     n_features: int | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    mark_malformed: bool = False,
 ) -> Source:
     """Open a source of rows by its address; nothing is read yet.
 
@@ -50,6 +54,13 @@ def open_source(
         Whether the first line of text names the columns.
     n_features : int, default=None
         Number of columns of libsvm text; by default that of the first megabyte.
+    decimal : {".", ","}, default="."
+        Decimal point of numbers in CSV and TSV.
+    encoding : str, default=None
+        Encoding of CSV and TSV, such as "latin-1"; by default UTF-8.
+    mark_malformed : bool, default=False
+        Whether a row of CSV or TSV with too many or too few fields comes as a row without values, with what is wrong
+        in a column ``_malformed``, instead of being an error.
 
     Returns
     -------
@@ -82,7 +93,13 @@ def open_source(
         path, _, part = path.rpartition(":")
     form = form or _form(path)
     _check_readable(path)
-    return _file_source(path, part, form, delimiter, header, n_features)
+    if form in ("csv", "tsv"):
+        from .delimited import DelimitedSource
+
+        delimiter = delimiter or ("\t" if form == "tsv" else None)
+        options: dict[str, Any] = {"decimal": decimal, "encoding": encoding, "mark_malformed": mark_malformed}
+        return DelimitedSource(path, delimiter, header, **options)
+    return _other_file(path, part, form, n_features)
 
 
 def _form(path: str) -> str:
@@ -108,17 +125,12 @@ def _check_readable(path: str) -> None:
         raise DataError(f"{path} is a folder, not a file.")
 
 
-def _file_source(
-    path: str, part: str, form: str, delimiter: str | None, header: bool, n_features: int | None
-) -> Source:
+def _other_file(path: str, part: str, form: str, n_features: int | None) -> Source:
     from . import files
     from .arff import ArffSource
-    from .delimited import DelimitedSource
     from .libsvm import LibsvmSource
 
     match form:
-        case "csv" | "tsv":
-            return DelimitedSource(path, delimiter or ("\t" if form == "tsv" else None), header)
         case "arff":
             return ArffSource(path)
         case "libsvm":

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 ENTRY_ID = "_id"  # column in which a live source passes its own id of a row; never a feature
+MALFORMED = "_malformed"  # column with what is wrong with a row, a line end, and the row as it stands in the source
 # Limits, so that memory is bounded whatever a source holds (docs/command.md states them)
 MOST_ROW_BYTES = 16 * 2**20  # of one row
 MOST_COLUMNS = 100_000
@@ -127,6 +128,8 @@ def new_hash() -> Any:
 
 def _hash_values(values: Any, numbers: Any, texts: Any) -> None:
     """Add the values of one array to the hashes of its column: numbers as float64, all else as texts."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
     kind = values.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         floats = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # NaN where missing

@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from .base import DataError, distinct, numbered_names, one_line
+from .base import MALFORMED, DataError, distinct, numbered_names, one_line
 from .text import QuoteCutter, TextSource
 
 _DELIMITERS = ",;\t|"
@@ -21,7 +22,9 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class DelimitedSource(TextSource):
     """CSV and TSV: the first line names the columns, unless there is no header.
 
-    With the decimal "," the comma in a number is its decimal point, and points between its thousands are left out.
+    With the decimal "," the comma in a number is its decimal point, and points between its thousands are left out.  A
+    row with too many or too few fields is an error; with `mark_malformed` it has no values, but a text in the column
+    MALFORMED.
     """
 
     def __init__(
@@ -32,8 +35,10 @@ class DelimitedSource(TextSource):
         *,
         decimal: str = ".",
         encoding: str | None = None,
+        mark_malformed: bool = False,
     ) -> None:
         super().__init__(path, encoding)
+        self.mark_malformed = mark_malformed
         self.delimiter = delimiter
         self.header = header
         self.decimal = decimal
@@ -74,8 +79,11 @@ class DelimitedSource(TextSource):
     def _parse(self, block: bytes, rows: int) -> Iterator[pa.Table]:
         if not block.strip(b"\r\n"):
             return
-        table = parsed(block, self._names, self._found, '"', rows, self.name)
-        yield _with_points(table) if self.decimal == "," else table
+        malformed: list[Any] | None = [] if self.mark_malformed else None
+        table = parsed(block, self._names, self._found, '"', rows, self.name, malformed)
+        if self.decimal == ",":
+            table = _with_points(table)
+        yield _with_malformed(table, malformed) if malformed else table
 
 
 def _is_number(text: str) -> bool:
@@ -96,14 +104,47 @@ def _with_points(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=table.column_names)
 
 
-def parsed(block: bytes, names: list[str], delimiter: str, quote: str, rows: int, source: str) -> Any:
-    """Parse complete rows; `rows` is the number of rows before them."""
+def _with_malformed(table: pa.Table, malformed: list[Any]) -> pa.Table:
+    """Put rows that could not be parsed back into their places, without values, but with what is wrong with them."""
+    count = table.num_rows + len(malformed)
+    texts: list[str | None] = [None] * count
+    for row in malformed:
+        texts[row.number - 1] = f"{row.expected_columns} fields expected, {row.actual_columns} found\n{row.text}"
+    places = np.array([text is None for text in texts])
+    taken = table.take(pa.array(np.cumsum(places) - 1, mask=~places))
+    return taken.append_column(MALFORMED, pa.array(texts, pa.string()))
+
+
+def parsed(
+    block: bytes,
+    names: list[str],
+    delimiter: str,
+    quote: str,
+    rows: int,
+    source: str,
+    malformed: list[Any] | None = None,
+) -> Any:
+    """Parse complete rows; `rows` is the number of rows before them.
+
+    Rows with too many or too few fields are added to the list `malformed`; without it they are an error.
+    """
+
+    def set_aside(row: Any) -> str:
+        assert malformed is not None
+        malformed.append(row)
+        return "skip"
+
     size = max(len(block) + 1, 2**16)
     try:
         return pacsv.read_csv(
             pa.BufferReader(block),
             read_options=pacsv.ReadOptions(column_names=names, use_threads=False, block_size=size),
-            parse_options=pacsv.ParseOptions(delimiter=delimiter, quote_char=quote, newlines_in_values=True),
+            parse_options=pacsv.ParseOptions(
+                delimiter=delimiter,
+                quote_char=quote,
+                newlines_in_values=True,
+                invalid_row_handler=None if malformed is None else set_aside,
+            ),
             convert_options=pacsv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, null_values=[]
             ),
@@ -113,4 +154,6 @@ def parsed(block: bytes, names: list[str], delimiter: str, quote: str, rows: int
         reason = re.sub(r"Row #(\d+)", lambda match: f"row {rows + int(match[1]):,}", reason)
         if "UTF8" in reason:
             reason += " (name the encoding of the text, as in --encoding latin-1)"
-        raise DataError(f"{source} cannot be read: {one_line(Exception(reason))}") from error
+        if "Expected" in reason:
+            reason = f"{one_line(Exception(reason))} (--on-error skip leaves such rows out)"
+        raise DataError(f"{source} cannot be read: {reason}") from error

@@ -219,8 +219,8 @@ class TextSource(FileSource):
                 piece = read(size)
                 try:
                     text = decoder.decode(piece, final=not piece and not self._may_grow())
-                except UnicodeDecodeError as error:
-                    raise DataError(f"{self.name} is not text in {encoding}: {error.reason}.") from error
+                except UnicodeError as error:
+                    raise DataError(f"{self.name} is not text in {encoding}: {one_line(error)}.") from error
             return text.encode()
 
         return decoded

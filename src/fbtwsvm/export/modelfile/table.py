@@ -17,6 +17,7 @@ from .strings import Keys, Strings
 from .value_types import ArrayOf, Float, Int, Maybe, Record, Spec, Text, blank
 
 _FIELDS = tuple(name for name in Snapshot.__dataclass_fields__ if name != "window_classes")
+_NUMBERS, _DATES = -1, -2  # in place of the number of categories of a column
 _INTEGERS = ("rows", "kept", "bytes", "drifts", "forgotten")
 
 
@@ -41,11 +42,18 @@ def _columns(names: list[str], fills: Any, sizes: Any, categories: list[str], **
     left = iter(categories)
     columns = []
     for name, fill, size in zip(names, fills.tolist(), sizes.tolist(), strict=True):
-        columns.append(Column(name, None if size < 0 else [next(left) for _ in range(size)], fill))
+        columns.append(Column(name, None if size < 0 else [next(left) for _ in range(size)], fill, size == _DATES))
     result = Columns(columns=columns, **fields)
     if len(result.names) != len(result.shift):
         raise ModelFileError("the scale does not fit the columns")
     return result
+
+
+def _size(column: Column) -> int:
+    """Return the number of categories of a column, or what it holds instead of them."""
+    if column.categories is None:
+        return _DATES if column.dates else _NUMBERS
+    return len(column.categories)
 
 
 def _column_parts(columns: Columns) -> dict[str, Any]:
@@ -54,7 +62,7 @@ def _column_parts(columns: Columns) -> dict[str, Any]:
         **vars(columns),
         "names": [column.name for column in parts],
         "fills": np.array([column.fill for column in parts]),
-        "sizes": np.array([-1 if c.categories is None else len(c.categories) for c in parts], dtype=np.int64),
+        "sizes": np.array([_size(column) for column in parts], dtype=np.int64),
         "categories": [category for column in parts for category in column.categories or ()],
     }
 
@@ -62,8 +70,9 @@ def _column_parts(columns: Columns) -> dict[str, Any]:
 _COLUMNS = Record(
     _columns,
     {
-        "choices": _CHOICES, "names": Strings("C"), "fills": ArrayOf("f8", "C"), "sizes": ArrayOf("i8", "C", low=-1),
-        "categories": Strings(), "labels": Text("whole", "text", "number", "truth"), "shift": ArrayOf("f8", "F"),
+        "choices": _CHOICES, "names": Strings("C"), "fills": ArrayOf("f8", "C"),
+        "sizes": ArrayOf("i8", "C", low=_DATES), "categories": Strings(),
+        "labels": Text("whole", "text", "number", "truth"), "shift": ArrayOf("f8", "F"),
         "scale": ArrayOf("f8", "F"), "mean": ArrayOf("f8", "F"), "deviation": ArrayOf("f8", "F"),
         "recent": ArrayOf("f8", 2, "F"), "weight": Float(), "unseen": COUNT,
     },
