@@ -12,7 +12,7 @@ import pytest
 import fbtwsvm as package
 from command import called, fbtwsvm
 from fbtwsvm import FBTWSVM
-from fbtwsvm.cli import app, predict
+from fbtwsvm.cli import app
 
 
 @pytest.fixture
@@ -89,13 +89,15 @@ def test_columns_of_lists_and_dates(tmp_path):
     rows = tmp_path / "rows.parquet"
     table = pa.table({"x0": X[:, 0], "x1": X[:, 1], **more})
     papq.write_table(table.set_column(4, "kind", table["kind"].dictionary_encode()), rows)
-    assert "'list' holds list" in called("predict", tmp_path / "m.fbt", rows, "--keep", "all", status=1)
+    for output in ("-", tmp_path / "a.parquet"):  # no lists that are empty although the source's are not
+        said = called("predict", tmp_path / "m.fbt", rows, "--keep", "all", "-o", output, status=1)
+        assert "'list' holds lists or records, which are not read" in said
     line = called("predict", tmp_path / "m.fbt", rows, "--keep", "day,kind").splitlines()[1]
     assert line == '1970-01-01,"a",0'
-    line = called("predict", tmp_path / "m.fbt", rows, "--keep", "list,day", "--json").splitlines()[0]
-    assert json.loads(line) == {"list": [1, 2], "day": "1970-01-01", "prediction": 0}
-    called("predict", tmp_path / "m.fbt", rows, "--keep", "all", "-o", tmp_path / "a.parquet")
-    assert papq.read_table(tmp_path / "a.parquet")["list"].to_pylist() == more["list"]
+    line = called("predict", tmp_path / "m.fbt", rows, "--keep", "day", "--json").splitlines()[0]
+    assert json.loads(line) == {"day": "1970-01-01", "prediction": 0}
+    called("predict", tmp_path / "m.fbt", rows, "--keep", "day", "-o", tmp_path / "a.parquet")
+    assert papq.read_table(tmp_path / "a.parquet")["day"].equals(table["day"])
 
 
 def test_no_rows_give_a_table_of_no_rows(data, model, tmp_path):
@@ -137,7 +139,7 @@ def test_formulas_are_escaped_for_spreadsheets(tmp_path):
 
 def test_long_labels_are_answered_a_few_rows_at_a_time(tmp_path, monkeypatch):
     """NumPy stores every label as wide as the longest, so with one of 100,000 letters the rows must be few."""
-    monkeypatch.setattr(predict, "_MOST_LABEL_BYTES", 10 * 400_000)
+    monkeypatch.setattr("fbtwsvm.cli.predict._MOST_LABEL_BYTES", 10 * 400_000)
     X, labels = np.repeat(np.eye(2), 50, axis=0), np.repeat(["a", "b" * 100_000], 50)
     package.save(FBTWSVM(gamma=1.0).fit(X, labels), tmp_path / "m.fbt")
     papq.write_table(pa.table({"x0": X[:, 0], "x1": X[:, 1]}), tmp_path / "rows.parquet")
@@ -156,3 +158,11 @@ def test_categories_that_training_did_not_have_are_counted(data, model, tmp_path
         app.run(["predict", str(model), str(tmp_path / "rows.csv"), "-o", str(tmp_path / "a.csv")])
     assert ended.value.code == 0
     assert "3 values of categorical columns were not in the first rows" in capsys.readouterr().err
+
+
+def test_rows_that_are_set_aside_have_no_answer(model, broken, tmp_path):
+    called("predict", model, broken, "-o", tmp_path / "a.csv", "--on-error", "skip")
+    held = pacsv.read_csv(tmp_path / "a.csv")
+    assert held.num_rows == 19_999
+    called("predict", model, broken, "-o", tmp_path / "a.parquet", "--on-error", "skip", "--keep", "all")
+    assert papq.read_table(tmp_path / "a.parquet")["prediction"].to_pylist() == held["prediction"].to_pylist()

@@ -151,7 +151,7 @@ def test_a_stream_from_a_database_that_goes_away(postgres, tmp_path):
     assert process.returncode == 1
     assert said.count("\n") == 1
     assert "database query failed" in said
-    assert f"The 7,700 rows that were learned before it are in {model}." in said
+    assert f"What was learned from the 7,700 rows before it is in {model}." in said
     assert package.load(model).rows == 7700
 
 
@@ -180,7 +180,7 @@ def test_a_redis_server_that_stops(tmp_path, monkeypatch):
         monkeypatch.setattr(RedisSource, "_next", stopped)
         said = called("stream", f"redis://127.0.0.1:{port}/0?stream=rows", "--model", model, *QUICK, status=1)
     assert "cannot be read" in said
-    assert f"The 1,000 rows that were learned before it are in {model}." in said
+    assert f"What was learned from the 1,000 rows before it is in {model}." in said
     assert said.count("\n") == 1
     assert package.load(model).rows == 1000
 
@@ -421,7 +421,7 @@ def test_what_was_read_before_a_loss_is_learned(live, rows, tmp_path, monkeypatc
     monkeypatch.setattr(RedisSource, "_table", trimmed)
     said = called("stream", address, "--model", model, "--report", report, "--chunk", 300, *QUICK, status=1)
     assert f"{ROWS + 500 - 1000 - 20} entries were removed" in said
-    assert f"The 1,000 rows that were learned before it are in {model}. The report is in {report}" in said
+    assert f"What was learned from the 1,000 rows before it is in {model}. The report is in {report}" in said
     assert said.count("\n") == 1
     assert package.load(model).run.rows == 1000
     assert report.exists()

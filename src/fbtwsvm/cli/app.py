@@ -108,9 +108,11 @@ def _status(arguments: list[str]) -> int:
 
 def _was_interrupted(error: BaseException | None) -> bool:
     """Whether an error is what compiled code has made of KeyboardInterrupt."""
-    while error is not None:
+    seen: list[BaseException] = []  # errors can be each other's context
+    while error is not None and error not in seen:
         if isinstance(error, KeyboardInterrupt):
             return True
+        seen.append(error)
         error = error.__cause__ or error.__context__
     return False
 

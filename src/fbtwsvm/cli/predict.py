@@ -146,6 +146,9 @@ def _no_answers(model: TableModel, kept: list[str], proba: bool) -> pa.Table:
 def _answers(model: TableModel, table: pa.Table, first_row: int, kept: list[str], proba: bool) -> pa.Table:
     """Return columns of the source, labels, and probabilities, if they are wanted."""
     columns: dict[str, Any] = {name: table[name] for name in _copied(model, table.column_names, kept, proba)}
+    nested = next((name for name, values in columns.items() if pa.types.is_nested(values.type)), None)
+    if nested is not None:
+        raise DataError(f"Column {nested!r} holds lists or records, which are not read: name the others with --keep.")
     X = model.columns.rows(table, first_row)
     answers = [model.estimator.predict(X)]
     if proba:

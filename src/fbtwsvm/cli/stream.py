@@ -235,7 +235,7 @@ def _write_before_error(follower: Follower, error: Exception, model: Path | None
     try:
         if model is not None and follower.new:
             write_model(follower.learned_model(), model)
-            error.add_note(f"The {follower.new:,} rows that were learned before it are in {model}.")
+            error.add_note(f"What was learned from the {follower.new:,} rows before it is in {model}.")
         elif model is not None:
             error.add_note("Nothing was written.")
         if follower.model is not None and _write_report(follower.model, report):

@@ -90,11 +90,6 @@ class CsvWriter:
     def write(self, table: pa.Table) -> None:
         """Write rows, before the first ones the names of the columns."""
         names = pa.array(table.column_names, pa.string())
-        nested = next((field for field in table.schema if pa.types.is_nested(field.type)), None)
-        if nested is not None:
-            raise DataError(
-                f"Column {nested.name!r} holds {nested.type}, which CSV cannot hold: leave it out, or write Parquet."
-            )
         columns = [_resolved(column) for column in table.columns]
         columns = [self._escaped(column) if pa.types.is_string(column.type) else column for column in columns]
         text = io.BytesIO()
