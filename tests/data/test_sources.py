@@ -221,6 +221,14 @@ def test_addresses_that_lead_nowhere(address, error, message, tmp_path, monkeypa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("kind", ["libsvm", "arff", "parquet", "db"])
+def test_options_of_csv_are_refused_elsewhere(kind, rows, tmp_path):
+    address = write(kind, rows, tmp_path)
+    for options in ({"decimal": ","}, {"encoding": "latin-1"}):
+        with pytest.raises(DataError, match="for CSV and TSV"):
+            open_source(address, **options)
+
+
 def test_secrets_stay_out_of_names_and_messages():
     addresses = [
         "postgresql://localhost/base?user=u&password=s3cret&query=SELECT 1",

@@ -74,6 +74,27 @@ def open_source(
     >>> table.column_names, table.num_rows
     (['x0', 'x1', 'x2', 'y'], 3)
     """
+    source = _not_a_file(address)
+    if source is None:
+        path, part = address, ""
+        if not os.path.exists(path) and re.search(r"\.npz:\w+$", path):
+            path, _, part = path.rpartition(":")
+        form = form or _form(path)
+        _check_readable(path)
+        if form in ("csv", "tsv"):
+            from .delimited import DelimitedSource
+
+            delimiter = delimiter or ("\t" if form == "tsv" else None)
+            options: dict[str, Any] = {"decimal": decimal, "encoding": encoding, "mark_malformed": mark_malformed}
+            return DelimitedSource(path, delimiter, header, **options)
+        source = _other_file(path, part, form, n_features)
+    if decimal != "." or encoding is not None:
+        raise DataError(f"--decimal and --encoding are for CSV and TSV, and {source.name} is neither.")
+    return source
+
+
+def _not_a_file(address: str) -> Source | None:
+    """Return the server or generator that an address names, or None if it names a file."""
     found = re.match(r"([a-z][a-z0-9+]*):", address, re.IGNORECASE)
     scheme, rest = (found[1].lower(), address[found.end() :]) if found else ("", "")
     if scheme in ("redis", "rediss"):
@@ -88,18 +109,7 @@ def open_source(
         from .sql import SqlSource
 
         return SqlSource(f"{scheme}:{rest}")
-    path, part = address, ""
-    if not os.path.exists(path) and re.search(r"\.npz:\w+$", path):
-        path, _, part = path.rpartition(":")
-    form = form or _form(path)
-    _check_readable(path)
-    if form in ("csv", "tsv"):
-        from .delimited import DelimitedSource
-
-        delimiter = delimiter or ("\t" if form == "tsv" else None)
-        options: dict[str, Any] = {"decimal": decimal, "encoding": encoding, "mark_malformed": mark_malformed}
-        return DelimitedSource(path, delimiter, header, **options)
-    return _other_file(path, part, form, n_features)
+    return None
 
 
 def _form(path: str) -> str:
