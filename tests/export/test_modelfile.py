@@ -1,8 +1,6 @@
 """Model files: the same bits after loading, the same learning, written in one step."""
 
 import json
-import os
-import threading
 import tracemalloc
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import fbtwsvm
 from fbtwsvm import FBTWSVM
-from fbtwsvm.export.modelfile import ModelFileError, container
+from fbtwsvm.export.modelfile import ModelFileError
 from fbtwsvm.features import FourierFeatures
 from fbtwsvm.online.drift import HoeffdingDrift
 from helpers import assert_same_answers, clouds, learn_table
@@ -157,49 +155,3 @@ def test_missing_files_and_folders(tmp_path):
         fbtwsvm.load(tmp_path / "none.fbt")
     with pytest.raises(ModelFileError, match="not a file"):
         fbtwsvm.load(tmp_path)
-
-
-def test_a_failed_write_leaves_the_old_file(good, tmp_path, monkeypatch):
-    path = tmp_path / "m.fbt"
-    path.write_bytes(good[1])
-    path.chmod(0o640)
-
-    def full(handle):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(container.os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        fbtwsvm.save(FBTWSVM(), path)
-    assert path.read_bytes() == good[1]
-    assert [item.name for item in tmp_path.iterdir()] == ["m.fbt"]
-    monkeypatch.undo()
-    fbtwsvm.save(FBTWSVM(), path)
-    assert path.stat().st_mode & 0o777 == 0o640
-
-
-def test_leftovers_of_killed_writers_are_swept(tmp_path):
-    old, new = tmp_path / ".m.fbt.123.tmp", tmp_path / ".m.fbt.124.tmp"
-    for path in (old, new):
-        path.write_bytes(b"half")
-    os.utime(old, (0, 0))
-    fbtwsvm.save(FBTWSVM(), tmp_path / "m.fbt")
-    assert not old.exists()
-    assert new.exists()
-
-
-def test_readers_never_see_a_half_written_file(good, tmp_path):
-    path, stop, seen = tmp_path / "m.fbt", threading.Event(), []
-    model = good[0]
-    fbtwsvm.save(model, path)
-
-    def read():
-        while not stop.is_set():
-            seen.append(fbtwsvm.load(path).n_components_)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    for _ in range(30):
-        fbtwsvm.save(model, path)
-    stop.set()
-    reader.join()
-    assert set(seen) == {model.n_components_}
