@@ -22,6 +22,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
 
 import fbtwsvm
 from fbtwsvm import FBTWSVM
@@ -161,6 +165,7 @@ def models():
     X, y = clouds(300, n_columns=4)
     small = {"gamma": 0.3, "random_state": 0}
     stream = {**small, "n_components": 15, "warm_up": 60, "memory": 20, "second_look": 5}
+    unknown = {"handle_unknown": "use_encoded_value", "unknown_value": -1}
     made = {
         "fit": FBTWSVM(**small).fit(X[:60], y[:60]),
         "fit with sums": FBTWSVM(**small, n_components=6, memory=5).fit(*clouds(2100, n_columns=4)),
@@ -168,6 +173,9 @@ def models():
         "committee": _learned(FBTWSVM(**stream, decay="auto"), X[:200], y[:200]),
         "warm-up": _learned(FBTWSVM(**(stream | {"warm_up": 250})), X[:200], y[:200]),
         "table": _table_model(FBTWSVM(**stream), X, y),
+        "pipeline": make_pipeline(SimpleImputer(), PCA(3), OrdinalEncoder(**unknown), FBTWSVM(**small)).fit(
+            X[:60], y[:60]
+        ),
     }
     assert made["fit with sums"]._model.sums is not None
     return made
@@ -200,6 +208,8 @@ def use(model, X, y):
     rows = _table(X, y) if table else X
     assert np.isfinite(model.predict_proba(rows)).all(), "a probability is not a number"
     model.predict(rows)
+    if isinstance(model, Pipeline):
+        return
     if table:
         model.learn(rows, step=None if model.run is None else model.run.record.step)
         model.estimator.settle()
@@ -230,7 +240,8 @@ def outcome(path, most, X, y):
         return "refused"
     try:
         use(model, X, y)
-    except LOADED_AND_FAILED:
+    except LOADED_AND_FAILED as error:
+        print(f"  {type(error).__name__}: {error}", file=sys.stderr)
         return "fails"
     return "works"
 

@@ -21,7 +21,7 @@ MUTATIONS = 5000 if FULL else 150
 
 
 def test_changed_files_with_a_right_checksum():
-    """Thousands of changes to six kinds of model: each file is refused, or the model answers, learns and settles."""
+    """Thousands of changes to seven kinds of model: each file is refused, or the model answers, learns and settles."""
     script = Path(__file__).parent.parent / "mutations.py"
     done = subprocess.run([sys.executable, script, str(MUTATIONS)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
