@@ -11,11 +11,14 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import StandardScaler
 
 import fbtwsvm
+from command import QUICK, called
 from fbtwsvm import FBTWSVM
+from fbtwsvm.evaluate.prequential import Snapshot
 from fbtwsvm.export.modelfile import ModelFileError
 from fbtwsvm.features import FourierFeatures
 from fbtwsvm.online.drift import HoeffdingDrift
 from helpers import assert_same_answers, clouds, learn_table
+from mutations import opened
 
 FILES = Path(__file__).parent.parent / "files"
 
@@ -155,3 +158,58 @@ def test_missing_files_and_folders(tmp_path):
         fbtwsvm.load(tmp_path / "none.fbt")
     with pytest.raises(ModelFileError, match="not a file"):
         fbtwsvm.load(tmp_path)
+
+
+def parts_of(path):
+    """Return the tree of a file with its arrays in it, and the bytes of its start and its checksum."""
+    data = path.read_bytes()
+    header, start = opened(data)
+    arrays, tree = [], header["model"]
+    for kind, shape, _ in header["arrays"]:
+        size = int(kind[1:]) * int(np.prod(shape))
+        arrays.append(data[start : start + size])
+        start += size + -size % 64
+    return tree, arrays, data
+
+
+def lineage_of(tree):
+    """Return the number of the array with the lineage."""
+    stage = tree[1]["estimator"]["stage"]
+    return (stage[1]["learner"] if stage[0] == "learning" else stage[1]["answers"])["lineage"][0]
+
+
+@pytest.mark.parametrize("options", [(), ("--chunk", 100)])
+def test_two_equal_runs_differ_in_64_bytes(options, rows, tmp_path):
+    """Lineage and checksum, as docs/model_files.md says."""
+    np.savez(tmp_path / "rows.npz", X=rows[0], y=rows[1])
+    for name in ("one.fbt", "two.fbt"):
+        called("train", tmp_path / "rows.npz", "-t", "y", "-o", tmp_path / name, *QUICK, *options)
+    (tree, arrays, one), (other_tree, other_arrays, two) = (
+        parts_of(tmp_path / f"{name}.fbt") for name in ("one", "two")
+    )
+    assert tree == other_tree
+    differ = [number for number, (a, b) in enumerate(zip(arrays, other_arrays, strict=True)) if a != b]
+    assert differ == [lineage_of(tree)]
+    assert len(arrays[differ[0]]) == 32
+    bytes_that_differ = np.flatnonzero(np.frombuffer(one, np.uint8) != np.frombuffer(two, np.uint8))
+    place = one.index(arrays[differ[0]])
+    outside = (bytes_that_differ < place) | (bytes_that_differ >= place + 32)
+    assert (bytes_that_differ[outside] >= len(one) - 32).all()
+
+
+def test_two_equal_streams_also_differ_in_their_times(rows, tmp_path):
+    np.savez(tmp_path / "rows.npz", X=rows[0], y=rows[1])
+    found = []
+    for _ in range(2):
+        called("stream", tmp_path / "rows.npz", "-t", "y", "--model", tmp_path / "m.fbt", *QUICK)
+        found.append(parts_of(tmp_path / "m.fbt"))
+        (tmp_path / "m.fbt").unlink()
+    (tree, arrays, _), (other_tree, other_arrays, _) = found
+    record, other_record = tree[1]["run"]["record"], other_tree[1]["run"]["record"]
+    assert record.pop("seconds") != other_record.pop("seconds")
+    assert tree == other_tree
+    differ = {number for number, (a, b) in enumerate(zip(arrays, other_arrays, strict=True)) if a != b}
+    assert differ == {lineage_of(tree), record["values"]}
+    names = [name for name in Snapshot.__dataclass_fields__ if name != "window_classes"]
+    values, others = (np.frombuffer(a[record["values"]]).reshape(-1, len(names)) for a in (arrays, other_arrays))
+    assert {names[j] for j in np.flatnonzero((values != others).any(axis=0))} <= {"seconds", "rows_per_second"}

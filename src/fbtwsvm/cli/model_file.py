@@ -23,7 +23,12 @@ def read_model(path: Path, target: str | None = None) -> TableModel:
         if not hasattr(model, "classes_"):
             raise DataError(f"{path} holds a classifier that has not learned anything yet.")
         model = TableModel(_plain_columns(model, target or "y"), model, model.inspect().seen)
-    return model  # type: ignore[no-any-return]
+    if not isinstance(model, TableModel):
+        raise DataError(
+            f"{path} holds a pipeline of scikit-learn, which only Python can use (fbtwsvm.load). The command scales "
+            "and encodes columns itself: see fbtwsvm train --help."
+        )
+    return model
 
 
 def write_model(model: TableModel, path: Path) -> None:
