@@ -3,6 +3,7 @@
 import json
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,10 +16,11 @@ from command import QUICK, called
 from fbtwsvm import FBTWSVM
 from fbtwsvm.evaluate.prequential import Snapshot
 from fbtwsvm.export.modelfile import ModelFileError
+from fbtwsvm.export.modelfile.value_types import Context, Int, Record
 from fbtwsvm.features import FourierFeatures
 from fbtwsvm.online.drift import HoeffdingDrift
 from helpers import assert_same_answers, clouds, learn_table
-from mutations import opened
+from mutations import opened, sealed, with_header
 
 FILES = Path(__file__).parent.parent / "files"
 
@@ -213,3 +215,27 @@ def test_two_equal_streams_also_differ_in_their_times(rows, tmp_path):
     names = [name for name in Snapshot.__dataclass_fields__ if name != "window_classes"]
     values, others = (np.frombuffer(a[record["values"]]).reshape(-1, len(names)) for a in (arrays, other_arrays))
     assert {names[j] for j in np.flatnonzero((values != others).any(axis=0))} <= {"seconds", "rows_per_second"}
+
+
+def test_a_part_that_is_new_in_a_format_has_a_value_in_older_files():
+    record = Record(dict, {"old": Int(), "new": Int()}, added={"new": (2, 7)})
+    older, newer = (Context(SimpleNamespace(version=version)) for version in (1, 2))
+    assert record.read({"old": 1}, older) == {"old": 1, "new": 7}
+    assert record.read({"old": 1, "new": 3}, newer) == {"old": 1, "new": 3}
+    for node, context in (({"old": 1}, newer), ({"old": 1, "new": 3}, older)):
+        with pytest.raises(ModelFileError, match="missing or unknown"):
+            record.read(node, context)
+
+
+def test_a_file_of_format_1_may_have_other_parameters_than_its_stream(good, tmp_path):
+    """`set_params` had no effect on a stream, and was saved."""
+    X = clouds(60, n_columns=4, seed=1)[0]
+
+    def change(header):
+        header["model"][1]["parameters"]["C"] = ["number", 3.0]
+
+    data = with_header(good[1], change)
+    (tmp_path / "m.fbt").write_bytes(sealed(data[:8] + (1).to_bytes(4, "little") + data[12:]))
+    model = fbtwsvm.load(tmp_path / "m.fbt")
+    assert model.C == 3.0
+    assert_same_answers(good[0], model, X)
