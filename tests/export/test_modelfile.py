@@ -81,6 +81,24 @@ def test_a_fit_and_its_labels(labels, tmp_path):
     assert_same_answers(model, loaded, X)
 
 
+def test_promised_classes_still_bind(tmp_path):
+    X, y = clouds(200, n_columns=4)
+    model = FBTWSVM(warm_up=60, n_components=10, random_state=0).partial_fit(X, y, classes=[0, 1, 2, 9])
+    fbtwsvm.save(model, tmp_path / "m.fbt")
+    loaded = fbtwsvm.load(tmp_path / "m.fbt")
+    assert loaded.classes_.tolist() == [0, 1, 2, 9]
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(ValueError, match="not in the classes"):
+        loaded.partial_fit(X[:1], [5])
+    (tmp_path / "m.fbt").write_bytes(
+        with_header((tmp_path / "m.fbt").read_bytes(), lambda header: header["model"][1]["learned"].__setitem__(
+            "promised", {"type": "i8", "values": header["model"][1]["stage"][1]["learner"]["drifts"]}
+        ))
+    )  # fmt: skip
+    with pytest.raises(ModelFileError, match="no classes"):  # the array of drifts is empty
+        fbtwsvm.load(tmp_path / "m.fbt")
+
+
 def test_sparse_rows_frames_and_pairs(tmp_path):
     pd = pytest.importorskip("pandas")
     X, y = clouds(300, n_columns=4)

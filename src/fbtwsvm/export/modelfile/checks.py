@@ -53,6 +53,13 @@ def check_classes(classes: Array) -> None:
     _refuse(not increasing, "classes are not sorted")
 
 
+def check_promised(promised: Array | None, classes: Array) -> None:
+    """Refuse promised classes that are not sorted, or do not have those learned so far among them."""
+    if promised is not None:
+        check_classes(promised)
+        _refuse(not np.isin(classes, promised).all(), "it has learned a class that was not promised")
+
+
 def check_map(mapping: Mapping, n_features: int, n_columns: int, n_bytes: int) -> None:
     """Refuse a map that does not turn a row of `n_features` numbers into one of `n_columns`, with the bias.
 
@@ -152,7 +159,8 @@ def _check_member(member: Member, mapping: Mapping) -> None:
     _refuse(overdue.any(), "a re-solve is long overdue")
     stores = [store for store in (member.kept, *member.pending) if len(store)]
     _refuse(mapping.renewable and any(store.raw is None for store in stores), "rows for new landmarks are missing")
-    widths = {len(trace.alpha) for trace in member.forgotten.traces.values() if trace.alpha is not None}
+    values = [part for trace in member.forgotten.traces.values() for part in (trace.alpha, trace.box)]
+    widths = {len(part) for part in values if part is not None}
     _refuse(widths - {member.n_classes}, "sizes of arrays do not agree")
     largest = member.settings.C.max() * (member.moments.counts * member.class_factors).sum()
     _refuse((member.forgotten.box_sums < -_ROUNDING * largest).any(), "a sum of bounds is below zero")

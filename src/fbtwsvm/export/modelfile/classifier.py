@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...batch.model import BatchModel
-from ...classifier import FBTWSVM, Model, check_parameters, model_of, parameters_of, with_model
+from ...classifier import FBTWSVM, Model, check_parameters, model_of, parameters_of, promised_classes, with_model
 from ...model.settings import Parameters
 from ...online.model import StreamModel
 from ...online.warm_up import WarmUpModel, small_stream, warm_up_rows
 from ...solver.problem import SolverOptions
-from .checks import check_model, check_transformer, differences
+from .checks import check_model, check_promised, check_transformer, differences
 from .container import ModelFileError, Writer
 from .parts import CHECKED_ROWS, COUNT, DECISION, MAPPING, PARAMETER
 from .stream import FIT_SUMS, STREAM
@@ -24,7 +24,7 @@ from .value_types import FLOATS, POSITIVE, ArrayOf, Context, DType, Float, Int, 
 _LEARNED: dict[str, Spec] = {
     "n_features_in_": Int(1), "feature_names_in_": Maybe(Strings("F")), "_dtype": DType(), "classes_": Labels("K"),
     "gamma_": Maybe(Float(POSITIVE)), "n_components_": Int(1), "n_iter_": COUNT,
-    "duality_gap_": ArrayOf("f8", "K", "K"),
+    "duality_gap_": ArrayOf("f8", "K", "K"), "promised": Maybe(Labels()),
 }  # fmt: skip
 # What a fitted classifier has beyond that.
 _FIT = Record(
@@ -56,7 +56,9 @@ class _Classifier:
             "n_features_in_": estimator.n_features_in_,
             "feature_names_in_": getattr(estimator, "feature_names_in_", None),
             "_dtype": model.dtype, "classes_": model.classes, "gamma_": model.gamma,
-            "n_components_": estimator.n_components_, "n_iter_": model.n_iter, "duality_gap_": model.gaps,
+            "n_components_": estimator.n_components_, "n_iter_": model.n_iter,
+            "duality_gap_": model.leader.gaps if isinstance(model, StreamModel) else model.gaps,
+            "promised": promised_classes(estimator),
         }  # fmt: skip
         nodes = {name: spec.write(learned[name], writer) for name, spec in _LEARNED.items()}
         return {"parameters": parameters, "learned": nodes, "stage": _write_stage(estimator, model, writer)}
@@ -68,7 +70,7 @@ class _Classifier:
         estimator = self._unlearned(fields["parameters"], context)
         if fields["learned"] is None:
             return estimator
-        learned: dict[str, Any] = Record(dict, _LEARNED).read(fields["learned"], context)
+        learned: dict[str, Any] = Record(dict, _LEARNED, added={"promised": (2, None)}).read(fields["learned"], context)
         n_features = learned["n_features_in_"]
         context.expect((n_features,), ("F",))
         columns = {"n_features_in_": n_features}
@@ -79,7 +81,8 @@ class _Classifier:
         check_model(model, n_features, context.reader.n_bytes)
         if learned["n_components_"] != model.planes.shape[2] - 1:
             raise ModelFileError("sizes of arrays do not agree")
-        return with_model(estimator, model, columns)
+        check_promised(learned["promised"], model.classes)
+        return with_model(estimator, model, columns, learned["promised"])
 
     @staticmethod
     def _unlearned(node: Any, context: Context) -> FBTWSVM:
