@@ -20,6 +20,7 @@ FULL = bool(os.environ.get("FBTWSVM_FULL"))
 MUTATIONS = 5000 if FULL else 150
 
 
+@pytest.mark.timeout(1800 if FULL else 180)
 def test_changed_files_with_a_right_checksum():
     """Thousands of changes to seven kinds of model: each file is refused, or the model answers, learns and settles."""
     script = Path(__file__).parent.parent / "mutations.py"

@@ -182,8 +182,8 @@ class Maybe:
 class ArrayOf:
     """An array of some types and a shape.
 
-    Numbers lie between `low` and below `below`, which may be a named size.  By default they are finite, and their
-    squares too ("bounded"); `numbers` may also be "finite", or "any".
+    Numbers are at least `low` and below `below`, which may be a named size.  By default they are so small that what is
+    calculated from them stays finite ("bounded"); `numbers` may also be "finite", or "any".
     """
 
     def __init__(
