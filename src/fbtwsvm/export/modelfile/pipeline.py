@@ -45,8 +45,10 @@ class _Value:
         """Write it, or refuse a value that cannot be in a file."""
         if isinstance(value, np.generic):
             value = value.item()
-        if value is None or isinstance(value, bool | int | str):
+        if value is None or isinstance(value, bool | int):
             return value
+        if isinstance(value, str):
+            return Text().write(value, writer)
         if isinstance(value, float):
             return ["number", Float(any_number=True).write(value, writer)]
         if isinstance(value, list | tuple):
@@ -55,13 +57,10 @@ class _Value:
             isinstance(value, type) and issubclass(value, np.generic | bool | int | float)
         ):
             return ["dtype", Text(*_DTYPES).write(np.dtype(value).name, writer)]
-        if isinstance(value, np.ndarray) and value.dtype.kind in "OU" and value.ndim == 1:
-            objects = value.dtype.kind == "O"
-            return (
-                ["objects", Keys(nan=True).write(value, writer)]
-                if objects
-                else ["texts", Labels().write(value, writer)]
-            )
+        if isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim == 1:
+            return ["objects", Keys(nan=True).write(value, writer)]
+        if isinstance(value, np.ndarray) and value.dtype.kind == "U" and value.ndim == 1:
+            return ["texts", Labels().write(value, writer)]
         if isinstance(value, np.ndarray) and value.dtype.str.lstrip("<|=>") in TYPES:
             return ["array", writer.add(value)]
         raise ModelFileError(
@@ -84,7 +83,7 @@ class _Value:
             case ["dtype", name]:
                 return np.dtype(Text(*_DTYPES).read(name, context)).type
             case ["objects", keys]:
-                return np.array([*Keys(nan=True).read(keys, context), None], dtype=object)[:-1]
+                return np.array(Keys(nan=True).read(keys, context), dtype=object)
             case ["texts", labels]:
                 return Labels().read(labels, context)
             case ["array", number]:
