@@ -30,9 +30,14 @@ def read_model(path: Path, target: str | None = None) -> TableModel:
         if not hasattr(model, "classes_"):
             raise DataError(f"{path} holds a classifier that has not learned anything yet.")
         model = TableModel(_plain_columns(model, target or "y"), model, model.inspect().seen)
+    if not isinstance(model, TableModel):
+        raise DataError(
+            f"{path} holds a pipeline of scikit-learn, which only Python can use (fbtwsvm.load). The command scales "
+            "and encodes columns itself: see fbtwsvm train --help."
+        )
     if model.run is not None:  # older versions stored the name of the user of a database
         model.run.source, model.run.name = without_user(model.run.source), without_user(model.run.name)
-    return model  # type: ignore[no-any-return]
+    return model
 
 
 def write_model(model: TableModel, path: Path) -> None:

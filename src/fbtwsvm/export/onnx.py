@@ -46,8 +46,13 @@ def export_onnx(model: FBTWSVM | TableModel, path: str | os.PathLike[str]) -> No
     Raises
     ------
     ValueError
-        If standard operators cannot compute the map.
+        If standard operators cannot compute the map, or the model is a pipeline.
     """
+    if not isinstance(model, FBTWSVM | TableModel):
+        raise ValueError(
+            f"A {type(model).__name__} has no export to ONNX: give an FBTWSVM or a TableModel. Of a pipeline, export "
+            "the last step (pipeline[-1]) and apply the other steps before it."
+        )
     try:
         import onnx
     except ImportError as error:
