@@ -138,6 +138,36 @@ def test_a_source_that_became_shorter_is_another_one(kind, rows, tmp_path):
             list(source.tables_after(where))
 
 
+@pytest.mark.parametrize("kind", ["csv", "tsv", "libsvm", "arff"])
+def test_a_last_line_without_a_line_end(kind, rows, tmp_path):
+    """It waits where a later run can go on, and is a row elsewhere."""
+    address = write(kind, rows, tmp_path)
+    path = tmp_path / f"rows.{kind}"
+    path.write_bytes(path.read_bytes()[:-1])
+    size = len(path.read_bytes().rpartition(b"\n")[2])
+    source = open_source(address)
+    assert sum(part.num_rows for part in source.tables()) == ROWS
+    assert source.waiting == 0
+    assert sum(part.num_rows for part in source.tables_after("")) == ROWS - 1
+    assert source.waiting == size
+    source.finished = True
+    assert sum(part.num_rows for part in source.tables_after("")) == ROWS
+    place = place_of(source, ROWS)
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert list(open_source(address).tables_after(place)) == []
+    path.write_bytes(path.read_bytes()[:-1] + b"5\n")
+    with pytest.raises(DataError, match="learned before its line was finished"):
+        list(open_source(address).tables_after(place))
+
+
+def test_a_head_that_is_not_finished_waits(tmp_path):
+    for name, text in (("rows.csv", "a,b"), ("rows.arff", "@attribute a real\n@dat"), ("rows.libsvm", "1 1:2 2:")):
+        (tmp_path / name).write_text(text)
+        source = open_source(str(tmp_path / name))
+        assert list(source.tables_after("")) == []
+        assert source.waiting == len(text)
+
+
 @given(st.lists(st.tuples(st.none() | st.floats(), st.none() | st.text(max_size=3)), max_size=12), st.integers(0, 12))
 def test_the_hash_of_rows_does_not_depend_on_how_they_are_cut(rows, cut):
     numbers, texts = [row[0] for row in rows], [row[1] for row in rows]
