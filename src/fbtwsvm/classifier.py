@@ -946,6 +946,11 @@ def model_of(estimator: FBTWSVM) -> Model:
     return estimator._fitted().model
 
 
+def promised_classes(estimator: FBTWSVM) -> Array | None:
+    """Return the classes that the user of a fitted estimator has named in `partial_fit`; None if any may come."""
+    return estimator._fitted().promised
+
+
 def with_model(estimator: FBTWSVM, model: Model, columns: dict[str, Any], promised: Array | None = None) -> FBTWSVM:
     """Give an estimator what it knows: a model from a file, or from a search."""
     return estimator._publish(model, columns=columns, promised=promised)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 import fbtwsvm as package
-from command import COMMAND, QUICK, called, fbtwsvm, fbtwsvm_json
+from command import COMMAND, QUICK, assert_equal, called, fbtwsvm, fbtwsvm_json
 
 
 def test_update_keeps_the_place_of_a_stream(tmp_path):
@@ -107,3 +107,61 @@ def test_labels_and_names_that_look_like_formulas(tmp_path):
     )
     called("stream", path, "-t", "y", "--report", tmp_path / "r.html", *QUICK)
     assert "$x_$" in (tmp_path / "r.html").read_text()
+
+
+def test_an_error_saves_what_was_learned(tmp_path):
+    """A bad row ends the run with status 1, a model of the rows before it and a report; once mended, it goes on."""
+    path, model, report = tmp_path / "rows.csv", tmp_path / "m.fbt", tmp_path / "r.html"
+    called("generate", "sea", "-n", 1500, "-o", path)
+    called("stream", path, "-t", "y", "--model", tmp_path / "whole.fbt", *QUICK)
+    good = path.read_text()
+    lines = good.splitlines(keepends=True)
+    path.write_text("".join([*lines[:1250], "x" + lines[1250], *lines[1251:]]))
+    said = called("stream", path, "-t", "y", "--model", model, "--report", report, *QUICK, status=1)
+    assert "Row 1,250, column 'x0'" in said
+    assert f"What was learned from the 1,200 rows before it is in {model}. The report is in {report}." in said
+    assert said.count("\n") == 1
+    assert report.exists()
+    assert package.load(model).run.rows == 1200
+    before = model.read_bytes()
+    assert "Nothing was written." in called("stream", path, "--model", model, status=1)
+    assert model.read_bytes() == before
+    path.write_text(good)
+    assert fbtwsvm_json("stream", path, "--model", model)["new_rows"] == 300
+    assert_equal(package.load(model), package.load(tmp_path / "whole.fbt"))
+
+
+def test_an_error_in_the_first_chunk_writes_nothing(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n" + "".join(f"{i % 7},{i % 2}\n" for i in range(50)) + "1,\n")
+    said = called("stream", path, "-t", "y", "--model", tmp_path / "m.fbt", status=1)
+    assert "Row 51 has no value in the target column 'y'." in said
+    assert said.endswith(" Nothing was written.\n")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_error_that_cannot_be_written_down(tmp_path, monkeypatch):
+    """Two errors, that of the source and that of the disk, are both said."""
+    path, model = tmp_path / "rows.csv", tmp_path / "m.fbt"
+    path.write_text("a,y\n" + "".join(f"{i % 7},{i % 2}\n" for i in range(500)) + "1,\n")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("fbtwsvm.cli.model_file.save", full)
+    said = called("stream", path, "-t", "y", "--model", model, *QUICK, status=1)
+    assert "Row 501 has no value" in said
+    assert "could not be written: No space left on device" in said
+
+
+def test_an_update_with_an_error_changes_nothing(tmp_path):
+    """An update has no place to go on from: half of it would be learned twice by the next attempt."""
+    path, model = tmp_path / "rows.csv", tmp_path / "m.fbt"
+    called("generate", "sea", "-n", 600, "-o", path)
+    called("train", path, "-t", "y", "-o", model, "--chunk", 100, *QUICK)
+    before = model.read_bytes()
+    with open(path, "a") as file:
+        file.write("1,2,3,\n")
+    said = called("update", model, path, "--chunk", 100, status=1)
+    assert said.endswith(f" Nothing was written: {model} is as before.\n")
+    assert model.read_bytes() == before

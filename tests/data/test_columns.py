@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fbtwsvm.data.columns import Choices, Columns
 from fbtwsvm.data.sources import DataError
+from fbtwsvm.data.values import as_dates, not_dates, not_numbers
 
 TABLE = pa.table(
     {
@@ -110,7 +111,11 @@ def test_rows_that_cannot_be_encoded_are_named(table, first, message):
     [
         (["a", "b"], {"size": ["1"]}, "no column 'kind', the target"),
         (["a", "b"], {"kind": ["a", None]}, "Row 8 has no value in the target"),
-        ([0, 1], {"kind": ["a"]}, "numbers so far"),
+        (
+            [0, 1],
+            {"kind": ["3", "a"]},
+            r"Row 8, target 'kind': 'a' is not an integer.*--categorical kind.*--on-error skip",
+        ),
     ],
 )
 def test_labels_that_cannot_be_read_are_named(known, table, message):
@@ -199,7 +204,7 @@ def test_the_same_values_from_any_source():
 
 def test_a_typing_error_does_not_make_a_column_categorical():
     table = pa.table({"a": [*map(str, range(98)), "x7", "99"], "y": [0, 1] * 50})
-    with pytest.raises(DataError, match=r"row 99 holds 'x7': correct it, or .*--categorical a"):
+    with pytest.raises(DataError, match=r"row 99 holds 'x7': correct it, or .*--on-error skip.*--categorical a"):
         Columns.of(table, Choices("y"))
     assert len(Columns.of(table, Choices("y", categorical=("a",))).names) == 100
 
@@ -227,3 +232,74 @@ def test_bytes_are_not_read():
 def test_a_column_that_counts_rows_is_named():
     with pytest.warns(UserWarning, match="'number' counts the rows: name it with --id"):
         Columns.of(pa.table({"number": np.arange(60), "a": np.ones(60), "y": [0, 1] * 30}), Choices("y"))
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("2024-03-01", 19783.0), ("2024-03-01T12:00", 19783.5), ("2024-03-01 12:00:00", 19783.5),
+        ("2024-03-01T12:00:00.000000000", 19783.5), ("2024-03-01T12:00:00Z", 19783.5),
+        ("2024-03-01T12:00:00+06:00", 19783.25), ("2024-03-01T12:00:00-0600", 19783.75), ("1969-12-31", -1.0),
+        ("NA", np.nan),
+    ],
+)  # fmt: skip
+def test_dates_and_times_are_days(text, days):
+    """Also when other forms stand beside them."""
+    np.testing.assert_array_equal(as_dates(pa.array([text, "1970-01-02"])), [days, 1.0])
+    np.testing.assert_array_equal(as_dates(pa.array([text, "1970-01-02T00:00:00Z"])), [days, 1.0])
+
+
+@pytest.mark.parametrize("text", ["2024-02-30", "2024-3-1", "01.03.2024", "2024-03-01T25:00", "today", "2024"])
+def test_what_is_not_a_date(text):
+    values = pa.array(["2024-03-01", text, None, "2024-03-02T10:00"])
+    assert as_dates(values) is None
+    assert not_dates(values).tolist() == [False, True, False, False]
+    table = pa.table({"a": ["2024-03-01"] * 20 + [text], "y": [0, 1, 0] * 7})
+    with pytest.raises(DataError, match="Column 'a' holds dates, but row 21 holds"):
+        Columns.of(table, Choices("y"))
+
+
+def test_times_of_any_type_are_the_same_days():
+    micro = pa.array([86_400_000_000, None], pa.timestamp("us"))
+    for kind in (pa.timestamp("ns"), pa.timestamp("s"), pa.timestamp("ms", "Asia/Tokyo"), pa.date32(), pa.date64()):
+        np.testing.assert_array_equal(as_dates(micro.cast(kind)), [1.0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("values", "wrong"),
+    [
+        (["1", "x", None, "2e5", " 3 ", "NA"], [False, True, False, False, False, False]),
+        (["true", "maybe", "False"], [False, True, False]),
+        (["1", "true"], [False, True]),
+        (["inf", "-Infinity", "nan", "1e999", "x"], [False, False, False, False, True]),
+    ],
+)
+def test_values_that_are_not_numbers_are_found(values, wrong):
+    assert not_numbers(pa.array(values)).tolist() == wrong
+
+
+def test_what_is_wrong_with_rows():
+    """Every bad row is found, whatever is wrong with it, and no good one."""
+    columns = Columns.of(TABLE, choices(precision="float32", scale="none"))
+    table = pa.table(
+        {
+            "size": ["1", "x", "", "inf", "1e200", "1e20", "2", "3", "4"],
+            "colour": ["red", "red", "red", "red", "red", "red", None, "violet", "red"],
+            "kind": ["a", "a", "a", "a", "a", "a", "a", "b", None],
+        }
+    )
+    unseen = columns.unseen
+    assert sorted(columns.problems(table)) == [1, 2, 3, 4, 5, 6, 8]
+    assert sorted(columns.problems(table, with_labels=False)) == [1, 2, 3, 4, 5, 6]
+    assert columns.unseen == unseen
+    filled = Columns.of(TABLE, choices(impute="median"))
+    assert sorted(filled.problems(table)) == [1, 3, 4, 8]
+
+
+def test_rows_the_source_could_not_split_are_named():
+    columns = Columns.of(TABLE, CHOICES)
+    table = pa.table(
+        {"size": ["1", None], "colour": ["red", None], "_malformed": [None, "3 fields expected, 2 found\n1"]}
+    )
+    with pytest.raises(DataError, match="Row 2: 3 fields expected, 2 found"):
+        columns.rows(table, 0)

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from fbtwsvm.data.generators import make
 from fbtwsvm.data.sources import DataError, in_chunks, open_source
+from fbtwsvm.data.sources.base import RowHash
+from fbtwsvm.data.sources.delimited import parsed
 from fbtwsvm.data.sources.text import QuoteCutter
 from helpers import ROWS, csv_text, learned, table, write
 
@@ -75,20 +77,111 @@ def test_chunks_are_cut_by_count(size, first, rows):
     assert set(sizes[1:-1]) <= {size}
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "npz", "db"])
+KINDS_WITH_PLACES = ["csv", "csv.gz", "libsvm", "arff", "parquet", "arrow", "npy", "npz", "db"]
+
+
+def written_anew(kind, rows, folder):
+    """Write other rows in place of a file."""
+    (folder / f"rows.{kind}").unlink()
+    return write(kind, rows, folder)
+
+
+def place_of(source, rows, chunk=97):
+    """Read a number of rows in chunks; returns the place after them."""
+    done, place = 0, ""
+    for part in in_chunks(source.tables_after(""), chunk):
+        if done == rows:
+            break
+        part = part.slice(0, rows - done)
+        done += part.num_rows
+        place = source.place_after(part, done)
+    assert done == rows
+    return place
+
+
+@pytest.mark.parametrize("kind", KINDS_WITH_PLACES)
 @pytest.mark.parametrize("place", [0, 1, 299, 300, 1299, ROWS])
 def test_going_on_after_a_place(kind, place, rows, tmp_path):
-    source = open_source(write(kind, rows, tmp_path))
-    left = [part for part in source.tables_after(str(place)) if part.num_rows]
-    assert sum(part.num_rows for part in left) == ROWS - place
-    if left:
-        assert float(left[0]["x0"][0].as_py()) == rows[0][place, 0]
+    """A place has a hash of what came before; one of an older model file is only a number of rows."""
+    address = write(kind, rows, tmp_path)
+    first = place_of(open_source(address), place)
+    assert place_of(open_source(address), place, chunk=13) == first
+    for where in (first, str(place)):
+        source = open_source(address)
+        left = [part for part in source.tables_after(where) if part.num_rows]
+        assert sum(part.num_rows for part in left) == ROWS - place
+        if left:
+            assert float(left[0]["x0"][0].as_py()) == pytest.approx(rows[0][place, 0], rel=1e-14)
+            assert source.place_after(pa.concat_tables(left), ROWS) == place_of(open_source(address), ROWS)
 
 
-def test_a_source_that_became_shorter_is_another_one(rows, tmp_path):
-    source = open_source(write("csv", rows, tmp_path))
-    with pytest.raises(DataError, match="not the same source"):
-        list(source.tables_after(str(ROWS + 5)))
+@pytest.mark.parametrize("kind", KINDS_WITH_PLACES)
+def test_rows_that_were_changed_after_they_were_read(kind, rows, tmp_path):
+    """A file that was rotated has as many rows as before, or more, but other ones."""
+    place = place_of(open_source(write(kind, rows, tmp_path)), 900)
+    X = rows[0].copy()
+    X[899, 1] += 1
+    with pytest.raises(DataError, match=r"does not begin any more with the 900 rows.*--from-start"):
+        list(open_source(written_anew(kind, (X, rows[1]), tmp_path)).tables_after(place))
+    X = rows[0].copy()
+    X[900, 1] += 1
+    left = open_source(written_anew(kind, (X, rows[1]), tmp_path)).tables_after(place)
+    assert sum(part.num_rows for part in left) == ROWS - 900
+
+
+@pytest.mark.parametrize("kind", KINDS_WITH_PLACES)
+def test_a_source_that_became_shorter_is_another_one(kind, rows, tmp_path):
+    place = place_of(open_source(write(kind, rows, tmp_path)), ROWS)
+    source = open_source(written_anew(kind, (rows[0][:1200], rows[1][:1200]), tmp_path))
+    for where in (place, str(ROWS)):
+        with pytest.raises(DataError, match="does not begin any more"):
+            list(source.tables_after(where))
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "libsvm", "arff"])
+def test_a_last_line_without_a_line_end(kind, rows, tmp_path):
+    """It waits where a later run can go on, and is a row elsewhere."""
+    address = write(kind, rows, tmp_path)
+    path = tmp_path / f"rows.{kind}"
+    path.write_bytes(path.read_bytes()[:-1])
+    size = len(path.read_bytes().rpartition(b"\n")[2])
+    source = open_source(address)
+    assert sum(part.num_rows for part in source.tables()) == ROWS
+    assert source.waiting == 0
+    assert sum(part.num_rows for part in source.tables_after("")) == ROWS - 1
+    assert source.waiting == size
+    source.finished = True
+    assert sum(part.num_rows for part in source.tables_after("")) == ROWS
+    place = place_of(source, ROWS)
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert list(open_source(address).tables_after(place)) == []
+    path.write_bytes(path.read_bytes()[:-1] + b"5\n")
+    with pytest.raises(DataError, match="learned before its line was finished"):
+        list(open_source(address).tables_after(place))
+
+
+def test_a_head_that_is_not_finished_waits(tmp_path):
+    for name, text in (("rows.csv", "a,b"), ("rows.arff", "@attribute a real\n@dat"), ("rows.libsvm", "1 1:2 2:")):
+        (tmp_path / name).write_text(text)
+        source = open_source(str(tmp_path / name))
+        assert list(source.tables_after("")) == []
+        assert source.waiting == len(text)
+
+
+@given(st.lists(st.tuples(st.none() | st.floats(), st.none() | st.text(max_size=3)), max_size=12), st.integers(0, 12))
+def test_the_hash_of_rows_does_not_depend_on_how_they_are_cut(rows, cut):
+    numbers, texts = [row[0] for row in rows], [row[1] for row in rows]
+    whole = pa.table({"n": pa.array(numbers, pa.float64()), "t": pa.array(texts, pa.string())})
+    one, other = RowHash(), RowHash()
+    one.add(whole)
+    for part in (whole.slice(0, cut), whole.slice(cut)):
+        other.add(part)
+    assert one.digest() == other.digest()
+    stored_otherwise = RowHash()
+    stored_otherwise.add(pa.table({"n": whole["n"], "t": whole["t"].dictionary_encode()}))
+    assert one.digest() == stored_otherwise.digest()
+    other.add(pa.table({"n": [0.5], "t": ["x"]}))
+    assert one.digest() != other.digest()
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):
@@ -156,6 +249,14 @@ def test_addresses_that_lead_nowhere(address, error, message, tmp_path, monkeypa
     with pytest.raises(error, match=message):
         list(open_source(address, form="csv" if address == "." else None).tables())
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["libsvm", "arff", "parquet", "db"])
+def test_options_of_csv_are_refused_elsewhere(kind, rows, tmp_path):
+    address = write(kind, rows, tmp_path)
+    for options in ({"decimal": ","}, {"encoding": "latin-1"}):
+        with pytest.raises(DataError, match="for CSV and TSV"):
+            open_source(address, **options)
 
 
 def test_secrets_stay_out_of_names_and_messages():
@@ -239,25 +340,45 @@ def test_a_stray_quote_is_a_letter(tmp_path):
     assert found["size"][3000].as_py() == 'disk 5"'
 
 
+def cut(data, size):
+    """Cut CSV that comes in pieces of a size; returns the blocks, the ends of their rows, and what is left."""
+    cutter, rest, blocks = QuoteCutter(","), b"", []
+    for first in range(0, len(data), size):
+        rest += data[first : first + size]
+        ends, end = cutter.cut(rest)
+        if end:
+            blocks.append((rest[:end], ends))
+            rest = rest[end:]
+    return blocks, rest
+
+
 @given(
     st.lists(st.lists(st.text('a",\n\r ', max_size=4), min_size=2, max_size=2), min_size=1, max_size=8),
     st.integers(1, 9),
 )
-def test_quoted_rows_are_cut_where_they_end(tmp_path_factory, rows, size):
+def test_quoted_rows_are_cut_where_they_end(rows, size):
     """However a pipe delivers the bytes, the rows are those that a CSV writer wrote."""
     text = io.StringIO()
     csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([["p", "q"], *rows])
-    data = text.getvalue().encode()
-    cutter, rest, whole = QuoteCutter(","), b"", []
-    for first in range(0, len(data), size):
-        rest += data[first : first + size]
-        end = cutter.end(rest)
-        if end:
-            whole.append(rest[:end])
-            rest = rest[end:]
+    blocks, rest = cut(text.getvalue().encode(), size)
     assert rest == b""
-    parsed = [row for block in whole for row in csv.reader(io.StringIO(block.decode(), newline=""))]
-    assert parsed == [["p", "q"], *rows]
+    found = []
+    for block, ends in blocks:
+        for start, end in zip([0, *ends], ends, strict=False):
+            found += csv.reader(io.StringIO(block[start:end].decode(), newline=""))
+    assert found == [["p", "q"], *rows]
+
+
+@given(st.lists(st.text('a",\n\r ', max_size=9), max_size=6).map("\n".join), st.integers(1, 9))
+def test_rows_end_where_the_parser_ends_them(text, size):
+    """Whatever the quotes and line ends, as many rows are found as the parser finds."""
+    data = ("p,q\n" + text + "\n").encode()
+    for block, ends in cut(data, size)[0]:
+        try:
+            table = parsed(block, ["p", "q"], ",", '"', 0, "text")
+        except DataError:
+            continue
+        assert table.num_rows == len(ends)
 
 
 def test_blank_lines_before_the_header(tmp_path):

@@ -1,10 +1,9 @@
 """Model files: the same bits after loading, the same learning, written in one step."""
 
 import json
-import os
-import threading
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,11 +12,15 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import StandardScaler
 
 import fbtwsvm
+from command import QUICK, called
 from fbtwsvm import FBTWSVM
-from fbtwsvm.export.modelfile import ModelFileError, container
+from fbtwsvm.evaluate.prequential import Snapshot
+from fbtwsvm.export.modelfile import ModelFileError
+from fbtwsvm.export.modelfile.value_types import Context, Int, Record
 from fbtwsvm.features import FourierFeatures
 from fbtwsvm.online.drift import HoeffdingDrift
 from helpers import assert_same_answers, clouds, learn_table
+from mutations import opened, with_header
 
 FILES = Path(__file__).parent.parent / "files"
 
@@ -76,6 +79,24 @@ def test_a_fit_and_its_labels(labels, tmp_path):
     for each in (model, loaded):
         each.partial_fit(X[:50], kinds[labels][:50])
     assert_same_answers(model, loaded, X)
+
+
+def test_promised_classes_still_bind(tmp_path):
+    X, y = clouds(200, n_columns=4)
+    model = FBTWSVM(warm_up=60, n_components=10, random_state=0).partial_fit(X, y, classes=[0, 1, 2, 9])
+    fbtwsvm.save(model, tmp_path / "m.fbt")
+    loaded = fbtwsvm.load(tmp_path / "m.fbt")
+    assert loaded.classes_.tolist() == [0, 1, 2, 9]
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(ValueError, match="not in the classes"):
+        loaded.partial_fit(X[:1], [5])
+    (tmp_path / "m.fbt").write_bytes(
+        with_header((tmp_path / "m.fbt").read_bytes(), lambda header: header["model"][1]["learned"].__setitem__(
+            "promised", {"type": "i8", "values": header["model"][1]["stage"][1]["learner"]["drifts"]}
+        ))
+    )  # fmt: skip
+    with pytest.raises(ModelFileError, match="no classes"):  # the array of drifts is empty
+        fbtwsvm.load(tmp_path / "m.fbt")
 
 
 def test_sparse_rows_frames_and_pairs(tmp_path):
@@ -159,47 +180,78 @@ def test_missing_files_and_folders(tmp_path):
         fbtwsvm.load(tmp_path)
 
 
-def test_a_failed_write_leaves_the_old_file(good, tmp_path, monkeypatch):
-    path = tmp_path / "m.fbt"
-    path.write_bytes(good[1])
-    path.chmod(0o640)
-
-    def full(handle):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(container.os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        fbtwsvm.save(FBTWSVM(), path)
-    assert path.read_bytes() == good[1]
-    assert [item.name for item in tmp_path.iterdir()] == ["m.fbt"]
-    monkeypatch.undo()
-    fbtwsvm.save(FBTWSVM(), path)
-    assert path.stat().st_mode & 0o777 == 0o640
+def parts_of(path):
+    """Return the tree of a file with its arrays in it, and the bytes of its start and its checksum."""
+    data = path.read_bytes()
+    header, start = opened(data)
+    arrays, tree = [], header["model"]
+    for kind, shape, _ in header["arrays"]:
+        size = int(kind[1:]) * int(np.prod(shape))
+        arrays.append(data[start : start + size])
+        start += size + -size % 64
+    return tree, arrays, data
 
 
-def test_leftovers_of_killed_writers_are_swept(tmp_path):
-    old, new = tmp_path / ".m.fbt.123.tmp", tmp_path / ".m.fbt.124.tmp"
-    for path in (old, new):
-        path.write_bytes(b"half")
-    os.utime(old, (0, 0))
-    fbtwsvm.save(FBTWSVM(), tmp_path / "m.fbt")
-    assert not old.exists()
-    assert new.exists()
+def lineage_of(tree):
+    """Return the number of the array with the lineage."""
+    stage = tree[1]["estimator"]["stage"]
+    return (stage[1]["learner"] if stage[0] == "learning" else stage[1]["answers"])["lineage"][0]
 
 
-def test_readers_never_see_a_half_written_file(good, tmp_path):
-    path, stop, seen = tmp_path / "m.fbt", threading.Event(), []
-    model = good[0]
-    fbtwsvm.save(model, path)
+@pytest.mark.parametrize("options", [(), ("--chunk", 100)])
+def test_two_equal_runs_differ_in_64_bytes(options, rows, tmp_path):
+    """Lineage and checksum, as docs/model_files.md says."""
+    np.savez(tmp_path / "rows.npz", X=rows[0], y=rows[1])
+    for name in ("one.fbt", "two.fbt"):
+        called("train", tmp_path / "rows.npz", "-t", "y", "-o", tmp_path / name, *QUICK, *options)
+    (tree, arrays, one), (other_tree, other_arrays, two) = (
+        parts_of(tmp_path / f"{name}.fbt") for name in ("one", "two")
+    )
+    assert tree == other_tree
+    differ = [number for number, (a, b) in enumerate(zip(arrays, other_arrays, strict=True)) if a != b]
+    assert differ == [lineage_of(tree)]
+    assert len(arrays[differ[0]]) == 32
+    bytes_that_differ = np.flatnonzero(np.frombuffer(one, np.uint8) != np.frombuffer(two, np.uint8))
+    place = one.index(arrays[differ[0]])
+    outside = (bytes_that_differ < place) | (bytes_that_differ >= place + 32)
+    assert (bytes_that_differ[outside] >= len(one) - 32).all()
 
-    def read():
-        while not stop.is_set():
-            seen.append(fbtwsvm.load(path).n_components_)
 
-    reader = threading.Thread(target=read)
-    reader.start()
-    for _ in range(30):
-        fbtwsvm.save(model, path)
-    stop.set()
-    reader.join()
-    assert set(seen) == {model.n_components_}
+def test_two_equal_streams_also_differ_in_their_times(rows, tmp_path):
+    np.savez(tmp_path / "rows.npz", X=rows[0], y=rows[1])
+    found = []
+    for _ in range(2):
+        called("stream", tmp_path / "rows.npz", "-t", "y", "--model", tmp_path / "m.fbt", *QUICK)
+        found.append(parts_of(tmp_path / "m.fbt"))
+        (tmp_path / "m.fbt").unlink()
+    (tree, arrays, _), (other_tree, other_arrays, _) = found
+    record, other_record = tree[1]["run"]["record"], other_tree[1]["run"]["record"]
+    assert record.pop("seconds") != other_record.pop("seconds")
+    assert tree == other_tree
+    differ = {number for number, (a, b) in enumerate(zip(arrays, other_arrays, strict=True)) if a != b}
+    assert differ == {lineage_of(tree), record["values"]}
+    names = [name for name in Snapshot.__dataclass_fields__ if name != "window_classes"]
+    values, others = (np.frombuffer(a[record["values"]]).reshape(-1, len(names)) for a in (arrays, other_arrays))
+    assert {names[j] for j in np.flatnonzero((values != others).any(axis=0))} <= {"seconds", "rows_per_second"}
+
+
+def test_a_part_that_is_new_in_a_format_has_a_value_in_older_files():
+    record = Record(dict, {"old": Int(), "new": Int()}, added={"new": (2, 7)})
+    older, newer = (Context(SimpleNamespace(version=version)) for version in (1, 2))
+    assert record.read({"old": 1}, older) == {"old": 1, "new": 7}
+    assert record.read({"old": 1, "new": 3}, newer) == {"old": 1, "new": 3}
+    for node, context in (({"old": 1}, newer), ({"old": 1, "new": 3}, older)):
+        with pytest.raises(ModelFileError, match="missing or unknown"):
+            record.read(node, context)
+
+
+def test_a_file_of_format_1_may_have_other_parameters_than_its_stream(tmp_path):
+    """`set_params` had no effect on a stream, and was saved."""
+
+    def change(header):
+        header["model"][1]["estimator"]["parameters"]["C"] = ["number", 3.0]
+
+    (tmp_path / "m.fbt").write_bytes(with_header((FILES / "model_v1.fbt").read_bytes(), change))
+    model, plain = fbtwsvm.load(tmp_path / "m.fbt"), fbtwsvm.load(FILES / "model_v1.fbt")
+    assert model.estimator.C == 3.0
+    assert_same_answers(plain.estimator, model.estimator, np.eye(3, dtype=np.float32))

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from command import fbtwsvm_json
 from fbtwsvm import FBTWSVM
@@ -100,6 +102,8 @@ def test_what_has_no_counterpart_is_refused(tmp_path):
         model = FBTWSVM(random_state=0, **parameters).fit(X[:300], y[:300])
         with pytest.raises(ValueError, match="no export to ONNX"):
             export_onnx(model, tmp_path / "m.onnx")
+    with pytest.raises(ValueError, match=r"Pipeline has no export.*pipeline\[-1\]"):
+        export_onnx(make_pipeline(StandardScaler(), model), tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())
 
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 
 def main() -> None:
-    """Run the command. Exit status: 0 success, 1 wrong data, 2 wrong usage, 130 interrupted."""
+    """Run the command. Exit status: 0 success, 1 wrong data, 2 wrong usage, 130 and 143 interrupted."""
+    signal.signal(signal.SIGINT, _stop_at_once)
     try:
         from .app import run
     except ImportError as error:
         sys.exit(f"fbtwsvm: the command needs {error.name}: pip install 'fbtwsvm[cli]'")
     run(sys.argv[1:])
+
+
+def _stop_at_once(number: int, frame: object) -> None:
+    """End the process while modules are loaded, which some of them would take for an error of theirs."""
+    os.write(2, b"fbtwsvm: interrupted; nothing was written\n")
+    os._exit(128 + number)

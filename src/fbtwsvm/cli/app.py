@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from typing import Annotated, Any
 
 import typer
 
 from .. import __version__
+from ..data.sources.address import masked
 from ..data.sources.base import one_line
 from .evaluate import evaluate
 from .export import export
 from .generate import generate
 from .info import info
+from .interrupts import Interrupts
 from .merge import merge
-from .output import log, plain_warnings
+from .model_file import release, written
+from .output import log, plain_warnings, visible
 from .predict import predict
 from .stream import stream
 from .train import train
@@ -29,9 +33,7 @@ app = typer.Typer(
     "(sqlite:///file.db?query=...), Redis streams (redis://host/0?stream=name) and generators "
     "(generate:sea?rows=1000).",
     epilog="--debug, with any verb, shows the traceback of an error. Exit status: 0 success, 1 wrong data, 2 wrong "
-    "usage, 130 interrupted.",
-    no_args_is_help=True,
-    add_completion=False,
+    "usage, 130 interrupted (143 by SIGTERM).",
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -52,6 +54,7 @@ _VERBS = (
     (generate, "fbtwsvm generate sea -n 100000 --drift-every 25000 -o sea.csv"),
 )  # fmt: skip
 _NAMES = {verb.__name__ for verb, _ in _VERBS}
+_WRITERS = {verb.__name__ for verb in (train, tune, update, unlearn, merge, stream)}  # of model files
 for _verb, _example in _VERBS:
     app.command(name=_verb.__name__, epilog=f"Example: {_example}")(_verb)
 
@@ -73,37 +76,72 @@ def options(
 
 def run(arguments: list[str]) -> None:
     """Run the command and end the process with its status."""
-    debug = "--debug" in arguments
+    verb = next((argument for argument in arguments if argument in _NAMES), "")
     plain_warnings()
-    status = 1
-    try:
-        result: Any = app([argument for argument in arguments if argument != "--debug"], standalone_mode=False)
-        status = result if isinstance(result, int) else 0
-    except Exception as error:
-        if debug:
-            raise
-        status = _explain(error, next((argument for argument in arguments if argument in _NAMES), ""))
-    except KeyboardInterrupt:
-        log("interrupted")
-        status = 130
+    with Interrupts() as interrupts:
+        try:
+            status = _status([argument for argument in arguments if argument != "--debug"])
+        except KeyboardInterrupt:
+            status = interrupts.status
+        except Exception as error:
+            if _was_interrupted(error):
+                status = interrupts.status
+            else:
+                if "--debug" in arguments:
+                    print(*map(visible, traceback.format_exc().splitlines()), sep="\n", file=sys.stderr)
+                status = _explain(error, verb)
+        finally:
+            left = _what_is_left(verb)
+            release()
+        if status == 130:  # which may stand for SIGTERM too
+            status = interrupts.status
+    if status > 128:
+        log(f"interrupted{left}")
     sys.exit(status)
+
+
+def _status(arguments: list[str]) -> int:
+    """Run the command and return its status."""
+    result: Any = app(arguments or ["--help"], prog_name="fbtwsvm", standalone_mode=False)
+    return result if isinstance(result, int) else 0
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether an error is what compiled code has made of KeyboardInterrupt."""
+    seen: list[BaseException] = []  # errors can be each other's context
+    while error is not None and error not in seen:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _what_is_left(verb: str) -> str:
+    """Say which model files a command has written that is interrupted now."""
+    if verb not in _WRITERS:
+        return ""
+    files = [f"{path} has learned {rows:,} rows" for path, rows in written.items()]
+    return "; " + (", ".join(files) or "nothing was written")
 
 
 def _explain(error: Exception, verb: str) -> int:
     """Print in one line what went wrong, and return the exit status."""
     if hasattr(error, "format_message"):  # wrong usage: typer raises a class of its own that it does not export
         text = " ".join(error.format_message().split()).removeprefix("Invalid value: ")
-        log(f"error: {text} (see fbtwsvm {verb + ' ' if verb else ''}--help)")
+        log(f"error: {masked(text)} (see fbtwsvm {verb + ' ' if verb else ''}--help)")
         return 2
     if isinstance(error, BrokenPipeError):  # nobody reads the output any more
         sys.stderr.close()
         return 1
+    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
     if isinstance(error, OSError) and error.filename and error.strerror:
-        log(f"error: {error.filename}: {error.strerror}")
+        log(f"error: {masked(str(error.filename))}: {error.strerror}{notes}")
     elif isinstance(error, MemoryError):
-        log("error: out of memory. Learn in chunks (--chunk), or use a smaller --n-components.")
+        log(f"error: out of memory. Learn in chunks (--chunk), or use a smaller --n-components.{notes}")
     elif isinstance(error, (ValueError, ImportError, OSError)):  # errors in data and model files are ValueErrors
-        log(f"error: {one_line(error)}")
+        log(f"error: {masked(one_line(error))}{notes}")
     else:
-        log(f"error: {type(error).__name__}: {one_line(error)} (a bug in fbtwsvm; --debug shows where)")
+        text = masked(one_line(error))
+        log(f"error: {type(error).__name__}: {text} (a bug in fbtwsvm; --debug shows where){notes}")
     return 1

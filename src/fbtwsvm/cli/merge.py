@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .model_file import check_writable, read_model, show_written, write_model
+from .model_file import claim, read_model, show_written, write_model
 from .options import Json, ModelArgument
 
 
@@ -19,7 +19,7 @@ def merge(
     as_json: Json = False,
 ) -> None:
     """Merge two models that learned different rows with the same columns, scale and map."""
-    check_writable(output)
+    claim(output, "merge")
     model = read_model(first)
     model.merge(read_model(second))
     write_model(model, output)

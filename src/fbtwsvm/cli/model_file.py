@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,16 @@ import numpy as np
 from ..classifier import FBTWSVM, model_of
 from ..data.columns import Choices, Column, Columns
 from ..data.sources import DataError
+from ..data.sources.address import without_user
 from ..data.sources.base import numbered_names
 from ..data.table_model import TableModel
 from ..export.modelfile import load, save
+from .bad_rows import BadRows
+from .lock import locked
 from .output import few, mebibytes, print_facts, print_json
+
+written: dict[str, int] = {}  # the model files that this command has written, and the rows that each has learned
+_locks = ExitStack()
 
 
 def read_model(path: Path, target: str | None = None) -> TableModel:
@@ -23,7 +30,14 @@ def read_model(path: Path, target: str | None = None) -> TableModel:
         if not hasattr(model, "classes_"):
             raise DataError(f"{path} holds a classifier that has not learned anything yet.")
         model = TableModel(_plain_columns(model, target or "y"), model, model.inspect().seen)
-    return model  # type: ignore[no-any-return]
+    if not isinstance(model, TableModel):
+        raise DataError(
+            f"{path} holds a pipeline of scikit-learn, which only Python can use (fbtwsvm.load). The command scales "
+            "and encodes columns itself: see fbtwsvm train --help."
+        )
+    if model.run is not None:  # older versions stored the name of the user of a database
+        model.run.source, model.run.name = without_user(model.run.source), without_user(model.run.name)
+    return model
 
 
 def write_model(model: TableModel, path: Path) -> None:
@@ -34,6 +48,19 @@ def write_model(model: TableModel, path: Path) -> None:
         raise DataError(
             f"{path} could not be written: {error.strerror or error}. Any older model there is untouched."
         ) from error
+    written[str(path)] = model.rows
+
+
+def claim(path: Path, verb: str) -> None:
+    """Refuse a path where no model can be written, and keep other commands from writing it until this one ends."""
+    check_writable(path)
+    _locks.enter_context(locked(path, f"fbtwsvm {verb}"))
+
+
+def release() -> None:
+    """Let other commands write the model files of this one; it has ended."""
+    _locks.close()
+    written.clear()
 
 
 def check_writable(path: Path) -> None:
@@ -45,19 +72,20 @@ def check_writable(path: Path) -> None:
         raise DataError(f"{path} cannot be written: {'it is a folder' if path.is_dir() else 'permission denied'}.")
 
 
-def show_written(model: TableModel, path: Path, as_json: bool) -> None:
+def show_written(model: TableModel, path: Path, as_json: bool, bad: BadRows | None = None) -> None:
     """Print what a model file that was just written holds."""
     classes = [str(label) for label in model.estimator.classes_]
     n_columns = len(model.columns.columns)
     size = path.stat().st_size
     if as_json:
         facts = {"model": str(path), "rows": model.rows, "classes": classes, "columns": n_columns, "bytes": size}
-        print_json(facts)
+        print_json(facts if bad is None else {**facts, "set_aside": bad.count})
         return
     print_facts(
         f"{path}, {mebibytes(size)}",
         [
             ("rows learned", f"{model.rows:,}"),
+            *([] if bad is None else bad.told()),
             ("columns", f"{n_columns}"),
             ("classes", f"{len(classes)}: {few(classes, 10)}"),
         ],

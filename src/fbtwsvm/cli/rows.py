@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from ..data.sources import DataError, Source, joined
+from ..data.sources.row_sizes import unpacked_bytes
 from ..data.table_model import TableModel
+from .bad_rows import BadRows
 from .output import Report
 
 CHUNK = 1000
@@ -21,7 +23,7 @@ def read_all(source: Source, report: Report) -> pa.Table:
     size = rows = 0
     for table in source.tables():
         tables.append(table)
-        size += table.nbytes
+        size += unpacked_bytes(table)
         rows += table.num_rows
         if size > _MOST_BYTES:
             raise DataError(
@@ -33,11 +35,13 @@ def read_all(source: Source, report: Report) -> pa.Table:
     return joined(tables)
 
 
-def learn(model: TableModel, tables: Iterable[pa.Table], source: Source, report: Report) -> None:
-    """Learn tables that come from a source."""
+def learn(model: TableModel, tables: Iterable[pa.Table], source: Source, report: Report, bad: BadRows) -> None:
+    """Learn tables that come from a source, without the rows that are set aside."""
     rows = 0
     for table in tables:
-        model.learn(table, rows)
+        kept = bad.kept(table, model.columns, rows)
+        if kept.num_rows:
+            model.learn(kept, rows)
         rows += table.num_rows
         report(rows, share=source.share_done())
     if not rows:

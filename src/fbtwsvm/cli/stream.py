@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter
-from types import FrameType
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -17,11 +16,14 @@ from .._arrays import Array
 from .._threads import few_threads
 from ..classifier import parameters_of
 from ..data.sources import DataError, Source, in_chunks
+from ..data.sources.redis import EntriesLostError
 from ..data.table_model import Run, TableModel
 from ..evaluate.prequential import Prequential
 from ..online.warm_up import warm_up_rows
+from .bad_rows import BadRows
 from .info import describe
-from .model_file import check_writable, read_model, write_model
+from .interrupts import Interrupts
+from .model_file import check_writable, claim, read_model, write_model
 from .options import READING, Json, SourceArgument, SourceOptions, with_options
 from .output import Report, few, log, mebibytes, print_facts, print_json, progress
 from .recipe import RECIPE, Recipe
@@ -46,6 +48,7 @@ def stream(
     every: Annotated[int, typer.Option(min=1, help="Rows between two points of the curves.")] = 500,
     from_start: Annotated[bool, typer.Option("--from-start", help="Read the source from its beginning again.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Skip the rows of a pipe that were learned.")] = False,
+    finished: Annotated[bool, typer.Option("--finished", help="Learn a last line without a line end too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Test each chunk of a stream, then learn it; a run that was killed goes on from its last checkpoint."""
@@ -56,28 +59,31 @@ def stream(
     else:
         recipe.choices()
     place = reading.open(source, None if loaded is None else loaded.columns)
+    place.finished = finished
     if checkpoint is not None and not place.ordered:
         log("warning: the query has no ORDER BY, so after a restart its rows may come in another order")
-    follower = Follower(place, loaded, recipe, chunk, window, every)
+    follower = Follower(place, loaded, recipe, chunk, window, every, reading.bad_rows())
     follower.begin(from_start, resume)
-    with progress(as_json) as report_progress, follower.interrupts, few_threads(follower.n_columns()):
-        for rows in follower.steps(report_progress):
-            due = checkpoint is not None and rows // checkpoint > (rows - follower.last) // checkpoint
-            if due and model is not None:
-                write_model(follower.learned_model(), model)
-    finished = follower.learned_model()
-    if model is not None:
-        write_model(finished, model)
-    if finished.run is not None:  # a last point for the report; the file goes on as if the run had not stopped
-        finished.run.record.finish()
-    if finished.run is not None and not finished.run.record.score.tested:
-        log(f"all {finished.rows:,} rows went into the warm-up, so none was tested; a smaller --warm-up tests more")
-        report = None
-    if report is not None:
-        _write_report(finished, report)
-    _show(finished, follower, model, report, as_json)
+    with follower.interrupts:
+        with progress(as_json) as report_progress, few_threads(follower.n_columns()):
+            for rows in follower.steps(report_progress):
+                due = checkpoint is not None and rows // checkpoint > (rows - follower.last) // checkpoint
+                if due and model is not None:
+                    write_model(follower.learned_model(), model)
+        if follower.error is not None:
+            _write_before_error(follower, follower.error, model, report)
+            raise follower.error
+        if follower.model is None and follower.interrupts.requested:
+            raise typer.Exit(follower.interrupts.status)
+        if place.waiting:
+            log(f"the last line has no line end yet and waits: {place.waiting:,} bytes; --finished learns it as it is")
+        learned = follower.learned_model()
+        if model is not None:
+            write_model(learned, model)
+        report = _write_report(learned, report)
+    _show(learned, follower, model, report, as_json)
     if follower.interrupts.requested:
-        raise typer.Exit(130)
+        raise typer.Exit(follower.interrupts.status)
 
 
 def _check(model: Path | None, checkpoint: int | None, report: Path | None) -> None:
@@ -86,38 +92,18 @@ def _check(model: Path | None, checkpoint: int | None, report: Path | None) -> N
         raise typer.BadParameter("--checkpoint needs a model file to write: --model FILE")
     if report is not None and report.suffix not in (".html", ".png"):
         raise typer.BadParameter(f"--report ends in .html or .png, not {report.suffix or 'nothing'}")
-    for path in (model, report):
-        if path is not None:
-            check_writable(path)
-
-
-class Interrupts:
-    """Ctrl-C and SIGTERM: they stop a run at once while it waits for rows, and otherwise after the current chunk."""
-
-    def __init__(self) -> None:
-        self.reading = False
-        self.requested = False
-        self._handlers: dict[int, Any] = {}
-
-    def __enter__(self) -> Interrupts:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._handlers[number] = signal.signal(number, self._request)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-
-    def _request(self, number: int, frame: FrameType | None) -> None:
-        again = self.requested
-        self.requested = True
-        if self.reading or again:
-            raise KeyboardInterrupt
+    if report is not None:
+        check_writable(report)
+    if model is not None:
+        claim(model, "stream")
 
 
 @dataclass
 class Follower:
-    """One run over a stream."""
+    """One run over a stream.
+
+    Ctrl-C and SIGTERM stop it at once while it waits for rows, and otherwise after the chunk that is being learned.
+    """
 
     source: Source
     model: TableModel | None
@@ -125,7 +111,9 @@ class Follower:
     chunk: int
     window: int
     every: int
-    interrupts: Interrupts = field(default_factory=Interrupts)
+    bad: BadRows
+    interrupts: Interrupts = field(default_factory=lambda: Interrupts(patient=True))
+    error: Exception | None = None  # that ended the run
     last: int = 0  # rows of the last chunk
     new: int = 0  # rows learned by this process
     seconds: dict[str, float] = field(default_factory=lambda: {"reading": 0.0, "encoding": 0.0, _LEARN: 0.0})
@@ -139,8 +127,7 @@ class Follower:
     def learned_model(self) -> TableModel:
         """Return the model, which exists once a row has come."""
         if self.model is None:
-            stopped = self.interrupts.requested
-            raise DataError("No row was learned." if stopped else f"{self.source.name} has no rows.")
+            raise DataError(f"{self.source.name} has no rows.")
         return self.model
 
     def begin(self, from_start: bool, resume: bool) -> None:
@@ -164,29 +151,48 @@ class Follower:
         return Run(self.source.identity, self.source.name, "", 0, self.chunk, record)
 
     def steps(self, report: Report) -> Iterator[int]:
-        """Test and learn chunk by chunk; yields the rows of the source so far, when the model is complete."""
-        for table in self._tables():
-            if self.model is None:
-                self.model = TableModel.begin(table, self.recipe.choices(), self.recipe.estimator())
-                self.model.run = self._new_run(self.model)
-            run = self.model.run
-            assert run is not None
-            self._lap = perf_counter()
-            self.model.learn(table, run.rows, self._test_and_learn)
-            run.rows += table.num_rows
-            run.place = self.source.place_after(table, run.rows)
-            self.last = table.num_rows
-            self.new += table.num_rows
-            report(run.rows, run.record.score, self.source.share_done())
-            yield run.rows
-            if self.interrupts.requested:
-                return
+        """Test and learn chunk by chunk; yields the rows of the source so far, when the model is complete.
 
-    def _test_and_learn(self, X: Array, y: Array, **options: Any) -> None:
-        assert self.model is not None
-        assert self.model.run is not None
+        An error of the source or of a chunk ends the run, with the model as it was after the chunk before.
+        """
+        try:
+            for table in self._tables():
+                run = self._step(table)
+                report(run.rows, run.record.score, self.source.share_done())
+                yield run.rows
+                if self.interrupts.requested:
+                    return
+        except Exception as error:
+            self.error = error
+
+    def _step(self, table: pa.Table) -> Run:
+        """Test and learn a chunk; after an error all is as before."""
+        model = self.model
+        if model is None:
+            first = self.bad.first(table, self.recipe.choices())
+            model = TableModel.begin(first, self.recipe.choices(), self.recipe.estimator())
+            model.run = self._new_run(model)
+        run = model.run
+        assert run is not None
+        unseen = model.columns.unseen
+        self._lap = perf_counter()
+        try:
+            kept = self.bad.kept(table, model.columns, run.rows)
+            if kept.num_rows:
+                model.learn(kept, run.rows, partial(self._test_and_learn, run.record))
+        except Exception:
+            model.columns.unseen = unseen
+            raise
+        run.rows += table.num_rows
+        run.place = self.source.place_after(table, run.rows)
+        self.last = table.num_rows
+        self.new += table.num_rows
+        self.model = model
+        return run
+
+    def _test_and_learn(self, record: Prequential, X: Array, y: Array, **options: Any) -> None:
         self._count_time("encoding")
-        self.model.run.record.step(X, y, **options)
+        record.step(X, y, **options)
         self._count_time(_LEARN)
 
     def _count_time(self, part: str) -> None:
@@ -198,31 +204,62 @@ class Follower:
     def _tables(self) -> Iterator[pa.Table]:
         """Yield chunks of rows, the first of a new model as large as its warm-up."""
         run = self.model.run if self.model is not None else None
-        tables = self.source.tables_after(run.place) if run is not None and run.place else self.source.tables()
+        tables = self.source.tables_after("" if run is None else run.place)
         first = warm_up_rows(parameters_of(self.recipe.estimator())) if self.model is None else None
-        chunks = in_chunks(tables, self.chunk, first)
+        chunks = in_chunks(self._until_entries_are_lost(tables), self.chunk, first)
         while True:
             self._lap = perf_counter()
-            self.interrupts.reading = True
             try:
-                table = next(chunks, None)
+                self.interrupts.patient = False
+                try:
+                    table = next(chunks, None)
+                finally:
+                    self.interrupts.patient = True
             except KeyboardInterrupt:
                 return
-            finally:
-                self.interrupts.reading = False
-                self._count_time("reading")
+            self._count_time("reading")
             if table is None:
                 return
             yield table
 
+    def _until_entries_are_lost(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """Yield tables, but end where entries were lost, since those read before may be gone from the server too."""
+        try:
+            yield from tables
+        except EntriesLostError as error:
+            self.error = error
 
-def _write_report(model: TableModel, path: Path) -> None:
-    from ..report import write_report
+
+def _write_before_error(follower: Follower, error: Exception, model: Path | None, report: Path | None) -> None:
+    """Write what was learned before an error, and add to its message what was written."""
+    try:
+        if model is not None and follower.new:
+            write_model(follower.learned_model(), model)
+            error.add_note(f"What was learned from the {follower.new:,} rows before it is in {model}.")
+        elif model is not None:
+            error.add_note("Nothing was written.")
+        if follower.model is not None and _write_report(follower.model, report):
+            error.add_note(f"The report is in {report}.")
+    except DataError as failed:
+        error.add_note(str(failed))
+
+
+def _write_report(model: TableModel, path: Path | None) -> Path | None:
+    """Finish the record of a run and write its report; returns its path, or None if there is nothing to report."""
+    assert model.run is not None
+    model.run.record.finish()  # a last point for the report; the file goes on as if the run had not stopped
+    if not model.run.record.score.tested:
+        log(f"all {model.rows:,} rows went into the warm-up, so none was tested; a smaller --warm-up tests more")
+        return None
+    if path is None:
+        return None
+    from ..report import write_report  # it takes long to import
 
     try:
         write_report(model, path)
     except OSError as error:
         raise DataError(f"{path} could not be written: {error.strerror or error}.") from error
+    return path
 
 
 def _show(model: TableModel, follower: Follower, path: Path | None, report: Path | None, as_json: bool) -> None:
@@ -233,6 +270,7 @@ def _show(model: TableModel, follower: Follower, path: Path | None, report: Path
         facts = {
             "rows": model.run.rows,
             "new_rows": follower.new,
+            "set_aside": follower.bad.count,
             **results,
             "seconds": follower.seconds,
             "moved": moved,
@@ -242,7 +280,10 @@ def _show(model: TableModel, follower: Follower, path: Path | None, report: Path
         }
         print_json({**facts, "about": describe(model)})
         return
-    lines = [("rows", f"{model.run.rows:,} ({results['tested']:,} tested before they were learned)")]
+    lines = [
+        ("rows", f"{model.run.rows:,} ({results['tested']:,} tested before they were learned)"),
+        *follower.bad.told(),
+    ]
     if results["tested"]:
         lines += [
             ("accuracy", "{accuracy:.4f} (label of the row before: {label_before:.4f})".format(**results)),

@@ -14,9 +14,10 @@ from ..classifier import model_of, parameters_of
 from ..data.sources import DataError, Source, in_chunks
 from ..data.table_model import TableModel
 from ..online.warm_up import warm_up_rows
-from .model_file import check_writable, read_model, show_written, write_model
+from .bad_rows import BadRows
+from .model_file import claim, read_model, show_written, write_model
 from .options import READING, Json, SourceArgument, SourceOptions, with_options
-from .output import Report, progress
+from .output import Report, fit_progress, progress
 from .recipe import RECIPE, Recipe
 from .rows import CHUNK, learn, read_all
 
@@ -35,36 +36,40 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Learn a model from all rows of a source, at once or in chunks."""
-    check_writable(output)
-    with progress(as_json) as report:
-        if like is not None:
-            if recipe.parameters or recipe.columns:
-                raise typer.BadParameter(
-                    "--like takes columns and parameters from the other model: leave those options out"
-                )
-            model = _empty_copy(like)
-            rows = reading.open(source, model.columns)
-            learn(model, in_chunks(rows.tables(), chunk or CHUNK), rows, report)
-        elif chunk is None:
-            choices = recipe.choices()
-            table = read_all(reading.open(source), report)
+    claim(output, "train")
+    bad = reading.bad_rows()
+    if like is not None:
+        if recipe.parameters or recipe.columns:
+            raise typer.BadParameter(
+                "--like takes columns and parameters from the other model: leave those options out"
+            )
+        model = _empty_copy(like)
+        rows = reading.open(source, model.columns)
+        with progress(as_json) as report:
+            learn(model, in_chunks(rows.tables(), chunk or CHUNK), rows, report, bad)
+    elif chunk is None:
+        choices = recipe.choices()
+        with progress(as_json) as report:
+            table = bad.of_all(read_all(reading.open(source), report), choices)
+        with fit_progress(as_json):
             model = TableModel.fit(table, choices, recipe.estimator())
-        else:
-            recipe.choices()
-            model = _train_in_chunks(reading.open(source), chunk, recipe, report)
+    else:
+        recipe.choices()
+        with progress(as_json) as report:
+            model = _train_in_chunks(reading.open(source), chunk, recipe, report, bad)
     write_model(model, output)
-    show_written(model, output, as_json)
+    show_written(model, output, as_json, bad)
 
 
-def _train_in_chunks(source: Source, chunk: int, recipe: Recipe, report: Report) -> TableModel:
+def _train_in_chunks(source: Source, chunk: int, recipe: Recipe, report: Report, bad: BadRows) -> TableModel:
     """Learn chunk by chunk; the first chunk, which fixes the columns, is as large as the warm-up."""
     estimator = recipe.estimator()
     tables = in_chunks(source.tables(), chunk, first=warm_up_rows(parameters_of(estimator)))
     first = next(tables, None)
     if first is None:
         raise DataError(f"{source.name} has no rows.")
-    model = TableModel.begin(first, recipe.choices(), estimator)
-    learn(model, chain([first], tables), source, report)
+    model = TableModel.begin(bad.first(first, recipe.choices()), recipe.choices(), estimator)
+    learn(model, chain([first], tables), source, report, bad)
     return model
 
 

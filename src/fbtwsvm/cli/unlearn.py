@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..online.unlearn import REASONS
-from .model_file import check_writable, read_model, write_model
+from .model_file import claim, read_model, write_model
 from .options import READING, Json, ModelArgument, Output, SourceArgument, SourceOptions, with_options
-from .output import few, log, print_json, progress
+from .output import few, log, print_json, progress, say
 from .rows import read_all
 
 
@@ -20,10 +20,11 @@ def unlearn(
 ) -> None:
     """Take rows out of a model. They must be complete, with labels, as they were learned; ids say which is which."""
     path = output or model
-    check_writable(path)
+    claim(path, "unlearn")
     table_model = read_model(model)
     with progress(as_json) as report:
         table = read_all(reading.open(source, table_model.columns), report)
+        table = reading.bad_rows().kept(table, table_model.columns, 0)
         unlearned = table_model.unlearn(table)
     write_model(table_model, path)
     ids = table_model.columns.ids(table)
@@ -35,8 +36,8 @@ def unlearn(
         counts = {"removed": table.num_rows, "without_trace": unlearned.removed}
         print_json({"model": str(path), **counts, "remaining": remaining, "rows": table_model.rows})
         return
-    print(
+    say(
         f"{table.num_rows:,} rows removed, {unlearned.removed:,} of them without a trace; {table_model.rows:,} are left"
     )
     for reason, names in remaining.items():
-        print(f"something remains of {len(names):,} ({few(names, 10)}): {REASONS[reason]}")
+        say(f"something remains of {len(names):,} ({few(names, 10)}): {REASONS[reason]}")

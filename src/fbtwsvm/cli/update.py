@@ -1,4 +1,4 @@
-"""The verb update: learn more rows."""
+"""The verb update: learn more rows, all of them or none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..data.sources import in_chunks
-from .model_file import check_writable, read_model, show_written, write_model
+from .model_file import claim, read_model, show_written, write_model
 from .options import READING, Json, ModelArgument, Output, SourceArgument, SourceOptions, with_options
 from .output import progress
 from .rows import CHUNK, learn
@@ -25,10 +25,15 @@ def update(
 ) -> None:
     """Learn more rows into a model."""
     path = output or model
-    check_writable(path)
+    claim(path, "update")
+    bad = reading.bad_rows()
     table_model = read_model(model)
     with progress(as_json) as report:
         rows = reading.open(source, table_model.columns)
-        learn(table_model, in_chunks(rows.tables(), chunk), rows, report)
+        try:
+            learn(table_model, in_chunks(rows.tables(), chunk), rows, report, bad)
+        except Exception as error:  # half of the rows would be learned twice by the next attempt
+            error.add_note(f"Nothing was written: {path} is as before.")
+            raise
     write_model(table_model, path)
-    show_written(table_model, path, as_json)
+    show_written(table_model, path, as_json, bad)

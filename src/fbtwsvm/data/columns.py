@@ -6,7 +6,6 @@ The first rows fix all of it, and it is saved with the model; later rows are com
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,48 +14,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .._arrays import Array
-from .sources.base import ENTRY_ID, DataError
-from .values import as_integers, as_numbers, as_texts, first_non_number, is_missing, is_unsupported, share_of_numbers
+from .choose_columns import ENCODINGS, IMPUTATIONS, SCALES, Choices, Column, choose_column, features, listed
+from .problems import (
+    MOST_NUMBER,
+    Problems,
+    gap_problems,
+    label_problems,
+    malformed,
+    number_problems,
+    refuse,
+    size_problems,
+)
+from .sources.base import DataError
+from .target import check_target
+from .values import as_dates, as_integers, as_numbers, as_texts
 
-ENCODINGS = ("onehot", "ordinal")
-IMPUTATIONS = ("error", "median")
-SCALES = ("standard", "minmax", "none")
-_MOST_CATEGORIES = 50  # a column with more different texts, which hardly repeat, does not hold categories
-_NEARLY_ALL = 0.9  # in a column with this share of numbers the other values are mistakes
+__all__ = ["ENCODINGS", "IMPUTATIONS", "SCALES", "Choices", "Column", "Columns"]
+
+_MOST_SCALED = {"float32": 1e15, "float64": MOST_NUMBER}  # squares of larger numbers, summed, are infinite
 _COUNTER_ROWS = 50  # a column that goes up by one in each of so many rows is a row number
 _HALF_LIFE = 5000.0  # rows, of the running mean and spread that are compared with the first rows
 _LEAST_WEIGHT = 100  # rows before the running mean says anything
 _MOST_SHIFT = 1.0  # standard deviations by which a mean may move without a report
 _MOST_SPREAD = 2.0  # factor by which a standard deviation may grow without a report
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What the user chooses for the columns; the first rows decide on those neither `numeric` nor `categorical`."""
-
-    target: str
-    row_id: str | None = None
-    drop: tuple[str, ...] = ()
-    numeric: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    encode: str = "onehot"
-    impute: str = "error"
-    scale: str = "standard"
-    precision: str = "float32"
-
-
-@dataclass
-class Column:
-    """One column: its categories (None for numbers), and the number or category that fills missing values."""
-
-    name: str
-    categories: list[str] | None
-    fill: float
-
-    @property
-    def most_frequent(self) -> str | None:
-        """The category that fills missing values."""
-        return self.categories[int(self.fill)] if self.categories else None
 
 
 @dataclass
@@ -91,14 +71,14 @@ class Columns:
     @classmethod
     def of(cls, table: pa.Table, choices: Choices) -> Columns:
         """Choose columns and encoding from the first rows."""
-        _check_names(table.column_names, choices)
-        skipped = {choices.target, choices.row_id, *choices.drop, ENTRY_ID}
-        chosen = [_column(name, table[name], choices) for name in table.column_names if name not in skipped]
-        if not chosen:
-            raise DataError("There is no column to learn from: all are the target, the id or dropped.")
-        labels = "whole" if as_integers(table[choices.target]) is not None else "text"
+        names = features(table.column_names, choices)
+        text_labels = choices.target in choices.categorical
+        if not text_labels:
+            check_target(choices.target, table[choices.target])
+        chosen = [choose_column(name, table[name], choices) for name in names]
+        is_whole = not text_labels and as_integers(table[choices.target]) is not None
         empty = np.empty(0)
-        columns = cls(choices, chosen, labels, empty, empty, empty, empty)
+        columns = cls(choices, chosen, "whole" if is_whole else "text", empty, empty, empty, empty)
         raw = columns._encode(table, 0)
         columns.shift, columns.scale = _scale(raw, choices.scale, columns._is_number())
         scaled = (raw - columns.shift) / columns.scale
@@ -140,30 +120,54 @@ class Columns:
         missing = [column.name for column in self.columns if column.name not in table.column_names]
         if missing:
             raise DataError(
-                f"The source has no column {_listed(missing)}, which the model was trained with; it has "
-                f"{_listed(table.column_names)}."
+                f"The source has no column {listed(missing)}, which the model was trained with; it has "
+                f"{listed(table.column_names)}."
             )
+        refuse(malformed(table), first_row)
         scaled = (self._encode(table, first_row) - self.shift) / self.scale
+        most = _MOST_SCALED[self.choices.precision]
+        if not (np.abs(scaled) <= most).all():
+            refuse(size_problems(self.names, scaled, most), first_row)
         return scaled.astype(self.choices.precision)
 
     def targets(self, table: pa.Table, first_row: int) -> Array:
         """Return the labels."""
-        name = self.choices.target
-        if name not in table.column_names:
-            raise DataError(f"The source has no column {name!r}, the target; it has {_listed(table.column_names)}.")
-        values = table[name]
+        values = self._target(table)
         if self.labels == "whole" and (integers := as_integers(values)) is not None:
             return integers
-        missing = is_missing(values)
-        if missing.any():
-            row = first_row + 1 + int(np.argmax(missing))
-            raise DataError(f"Row {row:,} has no value in the target column {name!r}.")
+        refuse(label_problems(self.choices.target, values, self.labels), first_row)
         if self.labels == "text":
             return np.array(as_texts(values).to_pylist(), dtype=np.str_)
-        numbers = None if self.labels == "whole" else as_numbers(values)
-        if numbers is None:
-            raise DataError(f"The target {name!r} held numbers so far; after row {first_row:,} some rows do not.")
+        numbers = as_numbers(values)
+        assert numbers is not None
         return numbers.astype(bool) if self.labels == "truth" else numbers
+
+    def _target(self, table: pa.Table) -> Any:
+        """Return the column that holds the labels."""
+        name = self.choices.target
+        if name not in table.column_names:
+            raise DataError(f"The source has no column {name!r}, the target; it has {listed(table.column_names)}.")
+        return table[name]
+
+    def problems(self, table: pa.Table, with_labels: bool = True) -> Problems:
+        """Return what is wrong with the rows that cannot be read, by their positions in the table."""
+        problems = malformed(table)
+        for column in self.columns:
+            problems = self._column_problems(column, table[column.name]) | problems
+        if with_labels:
+            problems = label_problems(self.choices.target, self._target(table), self.labels) | problems
+        good = np.setdiff1d(np.arange(table.num_rows), list(problems))
+        unseen = self.unseen
+        scaled = (self._encode(table.take(good), 0) - self.shift) / self.scale
+        self.unseen = unseen
+        too_large = size_problems(self.names, scaled, _MOST_SCALED[self.choices.precision])
+        return problems | {int(good[row]): problem for row, problem in too_large.items()}
+
+    def _column_problems(self, column: Column, values: Any) -> Problems:
+        gaps_allowed = self.choices.impute != "error"
+        if column.categories is None:
+            return number_problems(column.name, values, column.dates, gaps_allowed)
+        return {} if gaps_allowed else gap_problems(column.name, values)
 
     def ids(self, table: pa.Table) -> list[Any] | None:
         """Return the ids of rows as texts, or None if the model has none."""
@@ -171,7 +175,7 @@ class Columns:
         if name is None:
             return None
         if name not in table.column_names:
-            raise DataError(f"The source has no column {name!r}, the id of rows; it has {_listed(table.column_names)}.")
+            raise DataError(f"The source has no column {name!r}, the id of rows; it has {listed(table.column_names)}.")
         return list(as_texts(table[name]).to_pylist())
 
     def moved(self) -> dict[str, str]:
@@ -216,21 +220,16 @@ class Columns:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def _numbers(self, column: Column, values: Any, first_row: int) -> Array:
-        numbers = as_numbers(values)
-        if numbers is None:
-            row, text = first_non_number(values)
-            raise DataError(
-                f"Row {first_row + row + 1:,}, column {column.name!r}: {text!r} is not a number. If the column holds "
-                f"categories, train with --categorical {column.name}."
-            )
-        gaps = np.isnan(numbers)
-        if gaps.any():
-            self._refuse_gap(column, first_row + int(np.argmax(gaps)))
-            numbers = np.where(gaps, column.fill, numbers)
-        if np.isinf(numbers).any():
-            row = first_row + int(np.argmax(np.isinf(numbers))) + 1
-            raise DataError(f"Row {row:,}, column {column.name!r}: the number is infinite.")
-        return numbers
+        numbers = as_dates(values) if column.dates else as_numbers(values)
+        if numbers is None or self._is_wrong(numbers):
+            refuse(self._column_problems(column, values), first_row)
+        assert numbers is not None
+        return np.where(np.isnan(numbers), column.fill, numbers)
+
+    def _is_wrong(self, numbers: Array) -> bool:
+        """Whether one of the numbers cannot be learned."""
+        gap = self.choices.impute == "error" and np.isnan(numbers).any()
+        return bool(gap or (np.abs(numbers) > MOST_NUMBER).any())
 
     def _codes(self, column: Column, values: Any, first_row: int) -> Array:
         texts = as_texts(values)
@@ -238,9 +237,8 @@ class Columns:
         codes = pc.index_in(texts, value_set=pa.array(column.categories, pa.string()))
         codes = pc.fill_null(codes, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         if texts.null_count:
-            gaps = pc.is_null(texts).to_numpy(zero_copy_only=False)
-            self._refuse_gap(column, first_row + int(np.argmax(gaps)))
-            codes[gaps] = int(column.fill)
+            refuse(self._column_problems(column, values), first_row)
+            codes[pc.is_null(texts).to_numpy(zero_copy_only=False)] = int(column.fill)
         self.unseen += int((codes < 0).sum())
         if self.choices.encode == "ordinal":
             return np.asarray(codes[:, None], dtype=np.float64)
@@ -248,53 +246,6 @@ class Columns:
         seen = np.flatnonzero(codes >= 0)
         hot[seen, codes[seen]] = 1.0
         return hot
-
-    def _refuse_gap(self, column: Column, row: int) -> None:
-        if self.choices.impute == "error":
-            raise DataError(
-                f"Row {row + 1:,} has no value in column {column.name!r}. Leave such rows out, or train with "
-                "--impute median."
-            )
-
-
-def _column(name: str, values: Any, choices: Choices) -> Column:
-    """Decide from its first values what a column holds."""
-    if is_unsupported(values):
-        raise DataError(
-            f"Column {name!r} holds {values.type}: turn it into numbers, or leave it out with --drop {name}."
-        )
-    categorical = name in choices.categorical or (pa.types.is_dictionary(values.type) and name not in choices.numeric)
-    numbers = None if categorical else as_numbers(values)
-    if numbers is not None:
-        present = numbers[~np.isnan(numbers)]
-        return Column(name, None, float(np.median(present)) if len(present) else 0.0)
-    if name in choices.numeric or (not categorical and share_of_numbers(values) >= _NEARLY_ALL):
-        row, text = first_non_number(values)
-        raise DataError(
-            f"Column {name!r} holds numbers, but row {row + 1:,} holds {text!r}: correct it, or add "
-            f"--categorical {name} if these are categories."
-        )
-    return _categories(name, as_texts(values), name in choices.categorical)
-
-
-def _categories(name: str, texts: Any, forced: bool) -> Column:
-    """Return a column of categories; the most frequent one fills missing values."""
-    counted = pc.value_counts(texts).to_pylist()
-    counts = {item["values"]: item["counts"] for item in counted if item["values"] is not None}
-    if len(counts) > max(_MOST_CATEGORIES, len(texts) // 2) and not forced:
-        raise DataError(
-            f"Column {name!r} holds {len(counts)} different texts in the first {len(texts)} rows: leave it out with "
-            f"--drop {name}, name it with --id if it holds ids of rows, or add --categorical {name} to keep it."
-        )
-    categories = sorted(counts)
-    return Column(name, categories, float(np.argmax([counts[category] for category in categories])) if counts else 0.0)
-
-
-def _check_names(names: list[str], choices: Choices) -> None:
-    wanted = (choices.target, *([choices.row_id] if choices.row_id else []), *choices.drop, *choices.numeric)
-    for name in (*wanted, *choices.categorical):
-        if name not in names:
-            raise DataError(f"The source has no column {name!r}; it has {_listed(names)}.")
 
 
 def _scale(raw: Array, how: str, numbers: Array) -> tuple[Array, Array]:
@@ -308,10 +259,3 @@ def _scale(raw: Array, how: str, numbers: Array) -> tuple[Array, Array]:
         shift, scale = np.zeros(raw.shape[1]), np.ones(raw.shape[1])
     usable = numbers & (scale > 1e-12 * np.abs(shift)) & (scale > 0)  # constant columns are not scaled
     return np.where(numbers, shift, 0.0), np.where(usable, scale, 1.0)
-
-
-def _listed(names: Iterable[str]) -> str:
-    """Return the names of the first few columns."""
-    names = list(names)
-    shown = ", ".join(map(repr, names[:8]))
-    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"

@@ -1,4 +1,4 @@
-"""Values of a column as numbers, integers or texts, whatever type they were stored in.
+"""Values of a column as numbers, dates, integers or texts, whatever type they were stored in.
 
 A CSV file, a Parquet file and a Redis stream with the same values must give the same model, so these rules hold for
 all: blanks around a text do not count, 1.0 is the text "1", a boolean is "True" or "False" as a text and 1 or 0 as a
@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 from .._arrays import Array
 
 _MISSING = pa.array(["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"])
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_NUMBER = r"(?i)^([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf(inity)?|nan)$"
+_DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?$"
+_DAY = 86_400e6  # microseconds
 _EXACT = 2**53  # float64 holds every integer up to this one
 
 
@@ -32,10 +34,15 @@ def plain(values: Any) -> Any:
 
 
 def is_unsupported(values: Any) -> bool:
-    """Whether values are neither numbers nor texts: times, lists, bytes."""
+    """Whether values are neither numbers nor dates nor texts: lists, bytes, times of a day."""
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
-    return bool(binary or pa.types.is_temporal(kind) or pa.types.is_nested(kind))
+    other_time = pa.types.is_temporal(kind) and not _is_date(kind)
+    return bool(binary or other_time or pa.types.is_nested(kind))
+
+
+def _is_date(kind: Any) -> bool:
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def as_texts(values: Any) -> Any:
@@ -52,9 +59,9 @@ def as_texts(values: Any) -> Any:
 
 def as_numbers(values: Any) -> Array | None:
     """Return values as numbers, NaN where missing, or None if they are not numbers."""
-    if is_unsupported(values):
-        return None
     values = plain(values)
+    if is_unsupported(values) or _is_date(values.type):
+        return None
     if not pa.types.is_string(values.type):
         return _array(pc.cast(values, pa.float64(), safe=False))
     try:
@@ -69,10 +76,33 @@ def as_numbers(values: Any) -> Array | None:
     return _array(pc.cast(pc.equal(lower, "true"), pa.float64())) if all_booleans else None
 
 
+def as_dates(values: Any) -> Array | None:
+    """Return dates and times as days since 1970, NaN where missing, or None if they are not dates.
+
+    Texts are dates like 2024-03-01, or times like 2024-03-01T10:00:00; those without a time zone are taken for UTC.
+    """
+    values = plain(values)
+    if pa.types.is_string(values.type):
+        texts = as_texts(values)
+        if not pc.all(pc.match_substring_regex(texts, _DATE), min_count=0).as_py():
+            return None
+        texts = pc.replace_substring_regex(texts, r"^(.{10})$", r"\1T00:00")
+        texts = pc.replace_substring_regex(texts, r"(\.\d{6})\d+", r"\1")
+        texts = pc.replace_substring_regex(texts, r"^(.{13}:\d{2}(:\d{2}(\.\d+)?)?)$", r"\1Z")
+        try:
+            values = pc.cast(texts, pa.timestamp("us", "UTC"))
+        except pa.ArrowInvalid:  # there is no such day
+            return None
+    elif not _is_date(values.type):
+        return None
+    times = pc.cast(values, pa.timestamp("us", getattr(values.type, "tz", None)), safe=False)
+    return _array(pc.cast(pc.cast(times, pa.int64()), pa.float64(), safe=False)) / _DAY
+
+
 def as_integers(values: Any) -> Array | None:
     """Return values as integers, or None if one of them is not an integer or is missing."""
     values = plain(values)
-    if pa.types.is_boolean(values.type) or is_unsupported(values):
+    if pa.types.is_boolean(values.type) or _is_date(values.type) or is_unsupported(values):
         return None
     if pa.types.is_integer(values.type):
         return _int64(values)
@@ -102,18 +132,46 @@ def is_missing(values: Any) -> Array:
     return _array(pc.is_null(as_texts(values) if pa.types.is_string(values.type) else values))
 
 
-def first_non_number(values: Any) -> tuple[int, Any]:
-    """Return position and text of the first value that is not a number."""
+def not_numbers(values: Any) -> Array:
+    """Return whether each value is present and not a number."""
+    if as_numbers(values) is not None:
+        return np.zeros(len(values), dtype=bool)
     texts = as_texts(values)
-    wrong = _array(pc.fill_null(pc.invert(pc.match_substring_regex(texts, _NUMBER)), False))
-    position = int(np.argmax(wrong))
-    return position, texts[position].as_py()
+    numbers = pc.match_substring_regex(texts, _NUMBER)
+    if not pc.any(numbers).as_py():  # then truth values would be numbers
+        numbers = pc.is_in(pc.utf8_lower(texts), pa.array(["true", "false"]))
+    return _array(pc.and_(pc.is_valid(texts), pc.invert(pc.fill_null(numbers, False))))
 
 
-def share_of_numbers(values: Any) -> float:
-    """Return the share of the present values that look like numbers."""
-    share = pc.mean(pc.cast(pc.match_substring_regex(as_texts(values), _NUMBER), pa.float64())).as_py()
-    return 0.0 if share is None else float(share)
+def not_dates(values: Any) -> Array:
+    """Return whether each value is present and not a date."""
+    if as_dates(values) is not None:
+        return np.zeros(len(values), dtype=bool)
+    texts = as_texts(values)
+    matches = pc.match_substring_regex(texts, _DATE)
+    wrong = _array(pc.fill_null(pc.invert(matches), False))
+    if as_dates(pc.if_else(matches, texts, None)) is None:  # one of them has no such day
+        for row in np.flatnonzero(~wrong):
+            wrong[row] = as_dates(texts.slice(row, 1)) is None
+    return wrong
+
+
+def not_integers(values: Any) -> Array:
+    """Return whether each value is present and not an integer of at most 64 bits."""
+    if as_integers(values) is not None:
+        return np.zeros(len(values), dtype=bool)
+    values = plain(values)
+    texts = as_texts(values)
+    wrong = _array(pc.fill_null(pc.invert(pc.match_substring_regex(texts, r"^[+-]?\d{1,18}$")), False))
+    for row in np.flatnonzero(wrong):
+        wrong[row] = as_integers(values.slice(row, 1)) is None
+    return wrong
+
+
+def share_of(wrong: Array, values: Any) -> float:
+    """Return the share of the present values that are not wrong."""
+    present = len(values) - int(is_missing(values).sum())
+    return 1.0 - float(wrong.sum()) / present if present else 0.0
 
 
 def _array(values: Any) -> Array:

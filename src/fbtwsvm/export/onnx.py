@@ -46,8 +46,13 @@ def export_onnx(model: FBTWSVM | TableModel, path: str | os.PathLike[str]) -> No
     Raises
     ------
     ValueError
-        If standard operators cannot compute the map.
+        If standard operators cannot compute the map, or the model is a pipeline.
     """
+    if not isinstance(model, FBTWSVM | TableModel):
+        raise ValueError(
+            f"A {type(model).__name__} has no export to ONNX: give an FBTWSVM or a TableModel. Of a pipeline, export "
+            "the last step (pipeline[-1]) and apply the other steps before it."
+        )
     try:
         import onnx
     except ImportError as error:
@@ -128,7 +133,12 @@ def _metadata(model: FBTWSVM | TableModel, estimator: FBTWSVM) -> dict[str, str]
         columns = model.columns
         facts |= {"columns": columns.names, "encode": columns.choices.encode, "impute": columns.choices.impute}
         facts["source_columns"] = [
-            {"name": c.name, "categories": c.categories, "fill": c.fill if c.categories is None else c.most_frequent}
+            {
+                "name": c.name,
+                "categories": c.categories,
+                "dates": c.dates,
+                "fill": c.fill if c.categories is None else c.most_frequent,
+            }
             for c in columns.columns
         ]
     else:

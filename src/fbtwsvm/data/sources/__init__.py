@@ -17,8 +17,11 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Any
 
-from .base import DataError, Source, in_chunks, joined
+from .address import masked
+from .base import DataError, Source
+from .chunks import in_chunks, joined
 
 __all__ = ["FORMATS", "DataError", "Source", "in_chunks", "joined", "open_source"]
 
@@ -33,6 +36,9 @@ def open_source(
     delimiter: str | None = None,
     header: bool = True,
     n_features: int | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    mark_malformed: bool = False,
 ) -> Source:
     """Open a source of rows by its address; nothing is read yet.
 
@@ -48,6 +54,13 @@ def open_source(
         Whether the first line of text names the columns.
     n_features : int, default=None
         Number of columns of libsvm text; by default that of the first megabyte.
+    decimal : {".", ","}, default="."
+        Decimal point of numbers in CSV and TSV.
+    encoding : str, default=None
+        Encoding of CSV and TSV, such as "latin-1"; by default UTF-8.
+    mark_malformed : bool, default=False
+        Whether a row of CSV or TSV with too many or too few fields comes as a row without values, with what is wrong
+        in a column ``_malformed``, instead of being an error.
 
     Returns
     -------
@@ -61,25 +74,42 @@ def open_source(
     >>> table.column_names, table.num_rows
     (['x0', 'x1', 'x2', 'y'], 3)
     """
-    scheme = re.match(r"([a-z][a-z0-9+]*):", address)
-    if scheme and scheme[1] in ("redis", "rediss"):
+    source = _not_a_file(address)
+    if source is None:
+        path, part = address, ""
+        if not os.path.exists(path) and re.search(r"\.npz:\w+$", path):
+            path, _, part = path.rpartition(":")
+        form = form or _form(path)
+        _check_readable(path)
+        if form in ("csv", "tsv"):
+            from .delimited import DelimitedSource
+
+            delimiter = delimiter or ("\t" if form == "tsv" else None)
+            options: dict[str, Any] = {"decimal": decimal, "encoding": encoding, "mark_malformed": mark_malformed}
+            return DelimitedSource(path, delimiter, header, **options)
+        source = _other_file(path, part, form, n_features)
+    if decimal != "." or encoding is not None:
+        raise DataError(f"--decimal and --encoding are for CSV and TSV, and {source.name} is neither.")
+    return source
+
+
+def _not_a_file(address: str) -> Source | None:
+    """Return the server or generator that an address names, or None if it names a file."""
+    found = re.match(r"([a-z][a-z0-9+]*):", address, re.IGNORECASE)
+    scheme, rest = (found[1].lower(), address[found.end() :]) if found else ("", "")
+    if scheme in ("redis", "rediss"):
         from .redis import RedisSource
 
-        return RedisSource(address)
-    if scheme and scheme[1] == "generate":
+        return RedisSource(f"{scheme}:{rest}")
+    if scheme == "generate":
         from .generated import GeneratedSource
 
-        return GeneratedSource(address)
-    if scheme and address[scheme.end() :].startswith("//"):
+        return GeneratedSource(f"{scheme}:{rest}")
+    if rest.startswith("//"):
         from .sql import SqlSource
 
-        return SqlSource(address)
-    path, part = address, ""
-    if not os.path.exists(path) and re.search(r"\.npz:\w+$", path):
-        path, _, part = path.rpartition(":")
-    form = form or _form(path)
-    _check_readable(path)
-    return _file_source(path, part, form, delimiter, header, n_features)
+        return SqlSource(f"{scheme}:{rest}")
+    return None
 
 
 def _form(path: str) -> str:
@@ -90,7 +120,9 @@ def _form(path: str) -> str:
     suffix = os.path.splitext(stem)[1].removeprefix(".")
     form = _SUFFIXES.get(suffix, suffix)
     if form not in FORMATS:
-        raise DataError(f"{path}: the name does not tell the format. Add --format, one of {', '.join(FORMATS)}.")
+        raise DataError(
+            f"{masked(path)}: the name does not tell the format. Add --format, one of {', '.join(FORMATS)}."
+        )
     return form
 
 
@@ -98,23 +130,21 @@ def _check_readable(path: str) -> None:
     if path == "-":
         return
     if not os.path.exists(path):
-        raise FileNotFoundError(f"There is no file {path}.")
+        raise FileNotFoundError(f"There is no file {masked(path)}.")
     if os.path.isdir(path):
         raise DataError(f"{path} is a folder, not a file.")
 
 
-def _file_source(
-    path: str, part: str, form: str, delimiter: str | None, header: bool, n_features: int | None
-) -> Source:
-    from . import files, text
+def _other_file(path: str, part: str, form: str, n_features: int | None) -> Source:
+    from . import files
+    from .arff import ArffSource
+    from .libsvm import LibsvmSource
 
     match form:
-        case "csv" | "tsv":
-            return text.DelimitedSource(path, delimiter or ("\t" if form == "tsv" else None), header)
         case "arff":
-            return text.ArffSource(path)
+            return ArffSource(path)
         case "libsvm":
-            return text.LibsvmSource(path, n_features)
+            return LibsvmSource(path, n_features)
         case "parquet":
             return files.ParquetSource(path)
         case "arrow":

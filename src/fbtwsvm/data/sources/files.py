@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,10 +11,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as papq
 
-from .base import DataError, FileSource, numbered_table, one_line
+from .arrow_messages import largest_unpacked_batch
+from .base import (
+    MOST_CHUNK_BYTES,
+    MOST_COLUMNS,
+    MOST_LABEL_LETTERS,
+    MOST_VALUES,
+    DataError,
+    FileSource,
+    distinct,
+    numbered_table,
+    one_line,
+)
+from .row_sizes import bounded, is_nested, is_text
 
-_BATCH = 65_536  # rows
-_MOST_VALUES = 4_000_000
+_MOST_ROWS = 65_536  # of one batch
+_BATCH_BYTES = 32 * 2**20  # of the numbers of one batch
+_BOMB = 100  # a group of rows that unpacks to so many times its bytes, and to more than a chunk may have, is refused
 
 
 class ParquetSource(FileSource):
@@ -22,33 +36,75 @@ class ParquetSource(FileSource):
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
         try:
-            with papq.ParquetFile(self.name) as file:
+            with papq.ParquetFile(self.path) as file:
+                schema = file.schema_arrow
+                self._check(file.metadata, schema)
                 self.n_rows = file.metadata.num_rows
-                self.rows_done = 0
-                for batch in file.iter_batches(batch_size=_BATCH):
-                    self.rows_done += batch.num_rows
-                    yield pa.Table.from_batches([batch])
-        except pa.ArrowInvalid as error:
+            self.rows_done = 0
+            # texts come as dictionaries first, so that a long one that is repeated is in memory once
+            texts = [field.name for field in schema if is_text(field.type)]
+            flat = [field.name for field in schema if not is_nested(field.type)]
+            width = sum(field.type.bit_width for field in schema if field.name in set(flat) - set(texts)) // 8 + 1
+            rows = max(1, min(_MOST_ROWS, _BATCH_BYTES // width))
+            options = {"read_dictionary": texts, "pre_buffer": False, "buffer_size": 2**20}
+            with papq.ParquetFile(self.path, **options) as file:
+                for batch in file.iter_batches(batch_size=rows, columns=flat):
+                    for table in bounded(pa.Table.from_batches([batch]), schema, self.name, self.rows_done):
+                        self.rows_done += table.num_rows
+                        yield table
+        except (pa.ArrowInvalid, OSError) as error:
+            if isinstance(error, OSError) and error.errno:
+                raise
             raise DataError(f"{self.name} cannot be read as Parquet: {one_line(error)}") from error
+
+    def _check(self, metadata: Any, schema: Any) -> None:
+        """Refuse what would not fit into memory."""
+        _check_columns(schema.names, self.name)
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            columns = [group.column(k) for k in range(group.num_columns)]
+            packed = sum(max(column.total_compressed_size, 1) for column in columns)
+            unpacked = sum(column.total_uncompressed_size for column in columns)
+            if unpacked > max(MOST_CHUNK_BYTES, _BOMB * packed):
+                raise DataError(
+                    f"{self.name}: group {number + 1} of its rows takes {packed:,} bytes and would unpack to "
+                    f"{unpacked:,}. Write it in smaller groups of rows."
+                )
 
 
 class ArrowSource(FileSource):
-    """An Arrow file (also called Feather) or Arrow stream."""
+    """An Arrow file (also called Feather) or Arrow stream; a file is read as the stream that it holds."""
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""
+        rows = 0
         try:
-            with pa.memory_map(self.name) as file:
-                try:
-                    reader = pa.ipc.open_file(file)
-                    batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
-                except pa.ArrowInvalid:
-                    file.seek(0)
-                    batches = iter(pa.ipc.open_stream(file))
-                for batch in batches:
-                    yield pa.Table.from_batches([batch])
-        except pa.ArrowInvalid as error:
+            with pa.memory_map(self.path) as file:
+                start = 8 if file.read(6) == b"ARROW1" else 0
+                file.seek(start)
+                unpacked = largest_unpacked_batch(file)
+                if unpacked > MOST_CHUNK_BYTES:
+                    raise DataError(
+                        f"{self.name} has a batch of rows that would unpack to {unpacked:,} bytes, more than the "
+                        f"{MOST_CHUNK_BYTES:,} that are read at once. Write it in smaller batches."
+                    )
+                file.seek(start)
+                reader = pa.ipc.open_stream(file)
+                _check_columns(reader.schema.names, self.name)
+                for batch in reader:
+                    for table in bounded(pa.Table.from_batches([batch]), reader.schema, self.name, rows):
+                        rows += table.num_rows
+                        yield table
+        except (pa.ArrowInvalid, OSError) as error:
+            if isinstance(error, OSError) and error.errno:
+                raise
             raise DataError(f"{self.name} cannot be read as Arrow: {one_line(error)}") from error
+
+
+def _check_columns(names: list[str], source: str) -> None:
+    if len(names) > MOST_COLUMNS:
+        raise DataError(f"{source} has {len(names):,} columns; at most {MOST_COLUMNS:,} are read.")
+    distinct(names, source)
 
 
 class NumpySource(FileSource):
@@ -70,7 +126,7 @@ class NumpySource(FileSource):
             for X, y in pieces:
                 self.rows_done += len(X)
                 yield numbered_table(_native(X), None if y is None else _native(y))
-        except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
+        except (ValueError, EOFError, zipfile.BadZipFile, KeyError, zlib.error, NotImplementedError) as error:
             if isinstance(error, DataError):
                 raise
             raise DataError(f"{self.name} cannot be read: {one_line(error)}") from error
@@ -78,7 +134,7 @@ class NumpySource(FileSource):
     def _matrix(self) -> Iterator[tuple[Any, Any]]:
         X = np.load(self.path, mmap_mode="r", allow_pickle=False)
         self._check(X.shape, X.dtype)
-        step = max(1, _MOST_VALUES // X.shape[1])
+        step = max(1, MOST_VALUES // X.shape[1])
         for first in range(0, len(X), step):
             yield np.array(X[first : first + step]), None
 
@@ -96,10 +152,16 @@ class NumpySource(FileSource):
                 self._check(x_shape, x_type)
                 if y_shape != x_shape[:1]:
                     raise DataError(f"{self.name}: X has shape {x_shape} and y {y_shape}.")
+                if y_type.kind not in "fiubUS" or y_type.itemsize > 4 * MOST_LABEL_LETTERS:
+                    raise DataError(
+                        f"{self.name}: y has type {y_type}; labels are numbers, or texts of up to {MOST_LABEL_LETTERS} "
+                        "letters."
+                    )
                 matrix = None
                 if by_columns:  # as pandas writes it: then rows are complete only when all of it is read
+                    self._check_whole(x_shape, x_type)
                     matrix = _next(rows, x_shape[0] * x_shape[1], x_type).reshape(x_shape, order="F")
-                step = max(1, _MOST_VALUES // x_shape[1])
+                step = max(1, MOST_VALUES // x_shape[1])
                 for first in range(0, x_shape[0], step):
                     n = min(step, x_shape[0] - first)
                     if matrix is None:
@@ -108,11 +170,21 @@ class NumpySource(FileSource):
                         X = matrix[first : first + n]
                     yield X, _next(labels, n, y_type)
 
+    def _check_whole(self, shape: tuple[int, ...], dtype: Any) -> None:
+        size = shape[0] * shape[1] * dtype.itemsize
+        if size > MOST_CHUNK_BYTES:
+            raise DataError(
+                f"{self.name} is stored by columns, so it must be read whole, and has {size:,} bytes, more than "
+                f"{MOST_CHUNK_BYTES:,}. Save it by rows: np.savez(file, X=np.ascontiguousarray(X), y=y)."
+            )
+
     def _check(self, shape: tuple[int, ...], dtype: Any) -> None:
         if len(shape) != 2 or not shape[1] or dtype.kind not in "fiub":
             raise DataError(
                 f"{self.name} holds an array of shape {shape} and type {dtype}; it must be a matrix of numbers."
             )
+        if shape[1] > MOST_COLUMNS:
+            raise DataError(f"{self.name} has {shape[1]:,} columns; at most {MOST_COLUMNS:,} are read.")
         self.n_rows = shape[0]
         self.rows_done = 0
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 
+from .address import masked
 from .base import DataError, Source, one_line
 
 _BATCH = 8192  # rows
@@ -22,7 +24,7 @@ class SqlSource(Source):
 
     def __init__(self, address: str) -> None:
         try:
-            from sqlalchemy.engine import make_url
+            from sqlalchemy.engine import URL, make_url
             from sqlalchemy.exc import ArgumentError
         except ImportError as error:
             raise DataError("Reading a database needs SQLAlchemy: pip install 'fbtwsvm[sql]'.") from error
@@ -30,11 +32,16 @@ class SqlSource(Source):
         try:
             self._url = make_url(place)
         except ArgumentError as error:
-            raise DataError(f"{place} is not an address of a database.") from error
+            raise DataError(f"{masked(place)} is not an address of a database.") from error
         if self._url.drivername == "postgresql":  # the driver that the extra installs
             self._url = self._url.set(drivername="postgresql+psycopg")
-        public = self._url.set(query={}, username=None, password=None)  # without secrets
+        url = self._url
+        public = URL.create(url.drivername, host=url.host, port=url.port, database=url.database)
         self.name = f"{public.render_as_string()} {self.query}"
+        options = (
+            str(value) for key, value in url.query.items() if re.search("user|pass|secret|token|key", key.lower())
+        )
+        self._secrets = (url.username, url.password, *options)
         self.ordered = "order by" in self.query.lower()
         file = self._url.database
         if self._url.get_backend_name() == "sqlite" and file not in (None, "", ":memory:") and not os.path.exists(file):
@@ -57,7 +64,7 @@ class SqlSource(Source):
                     yield pa.table(dict(zip(names, map(_column, zip(*rows, strict=True)), strict=True)))
         except (SQLAlchemyError, ImportError) as error:
             reason = getattr(error, "orig", None) or error
-            raise DataError(f"The database query failed: {one_line(reason)}") from error
+            raise DataError(f"The database query failed: {masked(one_line(reason), self._secrets)}") from error
 
 
 def _split(address: str) -> tuple[str, str]:
@@ -67,8 +74,9 @@ def _split(address: str) -> tuple[str, str]:
             before, match, query = address.partition(separator + key)
             if match:
                 return before, make(unquote(query))
-    place = address.partition("?")[0].rpartition("@")[2]
-    raise DataError(f"{place}: say what to read, as in sqlite:///file.db?query=SELECT a, b, y FROM rows ORDER BY id")
+    raise DataError(
+        f"{masked(address)}: say what to read, as in sqlite:///file.db?query=SELECT a, b, y FROM rows ORDER BY id"
+    )
 
 
 def _column(values: tuple[Any, ...]) -> pa.Array:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib.util import find_spec
 from typing import Any
 
 from ...classifier import FBTWSVM
 from .classifier import CLASSIFIER
 from .container import FORMAT, ModelFileError, Writer, reading, write
-from .value_types import Choice, Context, Spec
+from .value_types import Context, Spec
 
 __all__ = ["FORMAT", "ModelFileError", "load", "save"]
 
@@ -21,28 +22,37 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : FBTWSVM or TableModel
-        The model, fitted or not.  Its parameters must be plain values: a file holds no code, so a model with a kernel
-        function, or with a transformer or drift detector of another package, cannot be saved (use pickle).
+    model : FBTWSVM, Pipeline, FBTWSVMCV or TableModel
+        The model.  Its parameters must be plain values: a file holds no code, so a model with a kernel function, or
+        with a transformer or drift detector of another package, cannot be saved (use pickle).  A pipeline may have
+        scikit-learn's scalers, encoders and imputers before an FBTWSVM.  Of a fitted search (also GridSearchCV) its
+        best estimator is saved.
     path : path-like
         Path of the file, usually ``something.fbt``.
+
+    Raises
+    ------
+    ModelFileError
+        If something of the model cannot be in a file; the message says what, and what to do.
 
     Examples
     --------
     >>> import os, tempfile
     >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
     >>> import fbtwsvm
     >>> X, y = load_iris(return_X_y=True)
     >>> path = os.path.join(tempfile.mkdtemp(), "iris.fbt")
-    >>> model = fbtwsvm.FBTWSVM().fit(X, y)
+    >>> model = make_pipeline(StandardScaler(), fbtwsvm.FBTWSVM()).fit(X, y)
     >>> fbtwsvm.save(model, path)
     >>> bool((fbtwsvm.load(path).predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    kinds = _kinds()
-    name = "classifier" if isinstance(model, FBTWSVM) else "table"
+    model = getattr(model, "best_estimator_", model)
+    name = _name_of_kind(model)
     writer = Writer()
-    tree = [name, kinds[name].write(model, writer)]
+    tree = [name, _spec(name).write(model, writer)]
     write(path, tree, writer.arrays)
 
 
@@ -56,7 +66,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    FBTWSVM or TableModel
+    FBTWSVM, Pipeline or TableModel
         The model; a TableModel if the command wrote it.  It predicts exactly as before, and goes on learning as if it
         had not been saved.
 
@@ -66,16 +76,44 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the file is not a model, is truncated or altered, or is from a newer version; the message says which.
     """
     with reading(path) as reader:
-        model = Choice(_kinds(), str).read(reader.tree, Context(reader))
+        match reader.tree:
+            case [str(name), part]:
+                model = _spec(name).read(part, Context(reader))
+            case _:
+                raise ModelFileError("it names no kind of model")
         reader.check_all_used()
     return model
 
 
-def _kinds() -> dict[str, Spec]:
-    """Return the kinds of models that a file may hold; a TableModel needs pyarrow."""
-    kinds: dict[str, Spec] = {"classifier": CLASSIFIER}
-    if find_spec("pyarrow"):
+_TABLES = "fbtwsvm.data.table_model"
+
+
+def _name_of_kind(model: Any) -> str:
+    """Return the name of the kind of a model, or say what can be saved."""
+    if isinstance(model, FBTWSVM):
+        return "classifier"
+    # Without these modules there are no models of their classes.
+    for name, module, cls in (("pipeline", "sklearn.pipeline", "Pipeline"), ("table", _TABLES, "TableModel")):
+        if module in sys.modules and isinstance(model, getattr(sys.modules[module], cls)):
+            return name
+    raise ModelFileError(
+        f"A {type(model).__name__} cannot be saved to a model file: it takes an FBTWSVM, a pipeline that ends in one, "
+        "a fitted search with refit=True (its best estimator is saved), or a TableModel. Use joblib or skops."
+    )
+
+
+def _spec(name: str) -> Spec:
+    """Return the description of a kind of model; what is not always needed is imported here."""
+    if name == "classifier":
+        return CLASSIFIER
+    if name == "pipeline":
+        from .pipeline import PIPELINE
+
+        return PIPELINE
+    if name == "table":
+        if not find_spec("pyarrow"):
+            raise ModelFileError("it reads tables, which needs pyarrow: pip install 'fbtwsvm[cli]'")
         from .table import TABLE_MODEL
 
-        kinds["table"] = TABLE_MODEL
-    return kinds
+        return TABLE_MODEL
+    raise ModelFileError("it is of an unknown kind")

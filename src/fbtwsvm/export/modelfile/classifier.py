@@ -1,4 +1,4 @@
-"""Format 1 of a model file: a classifier at any stage."""
+"""A classifier in a model file, at any stage."""
 
 from __future__ import annotations
 
@@ -8,27 +8,31 @@ from typing import Any
 import numpy as np
 
 from ...batch.model import BatchModel
-from ...classifier import FBTWSVM, Model, check_parameters, model_of, parameters_of, with_model
+from ...classifier import FBTWSVM, Model, check_parameters, model_of, parameters_of, promised_classes, with_model
+from ...model.settings import Parameters
 from ...online.model import StreamModel
 from ...online.warm_up import WarmUpModel, small_stream, warm_up_rows
+from ...solver.problem import SolverOptions
+from .checks import check_model, check_promised, check_transformer, differences
 from .container import ModelFileError, Writer
-from .parts import CHECKED_ROWS, COUNT, DECISION, MAPPING, PARAMETER, check_sorted, mapped_columns
+from .parts import CHECKED_ROWS, COUNT, DECISION, MAPPING, PARAMETER
 from .stream import FIT_SUMS, STREAM
 from .strings import Labels, Strings
-from .value_types import FLOATS, ArrayOf, Context, DType, Float, Int, Maybe, Record, Spec, Text, parts_of
+from .value_types import FLOATS, POSITIVE, ArrayOf, Context, DType, Float, Int, Maybe, Record, Spec, Text, parts_of
 
 # What a classifier has at every stage.
 _LEARNED: dict[str, Spec] = {
     "n_features_in_": Int(1), "feature_names_in_": Maybe(Strings("F")), "_dtype": DType(), "classes_": Labels("K"),
-    "gamma_": Maybe(Float()), "n_components_": Int(1), "n_iter_": COUNT, "duality_gap_": ArrayOf("f8", "K", "K"),
+    "gamma_": Maybe(Float(POSITIVE)), "n_components_": Int(1), "n_iter_": COUNT,
+    "duality_gap_": ArrayOf("f8", "K", "K"), "promised": Maybe(Labels()),
 }  # fmt: skip
 # What a fitted classifier has beyond that.
 _FIT = Record(
     dict,
     {
         "_mapping": MAPPING, "_decision": DECISION, "planes_": ArrayOf(FLOATS, "K", "K", "D"),
-        "support_": Maybe(ArrayOf("i8", None, low=0)), "n_support_": Maybe(ArrayOf("i8", "K")),
-        "memberships_": Maybe(ArrayOf("f8", None, "K")), "lineage": Strings(),
+        "support_": Maybe(ArrayOf("i8", None, low=0)), "n_support_": Maybe(ArrayOf("i8", "K", low=0)),
+        "memberships_": Maybe(ArrayOf("f8", None, "K", low=0)), "lineage": Strings(),
     },
     renamed={
         "_mapping": "mapping", "_decision": "decision", "planes_": "planes", "support_": "support",
@@ -52,7 +56,9 @@ class _Classifier:
             "n_features_in_": estimator.n_features_in_,
             "feature_names_in_": getattr(estimator, "feature_names_in_", None),
             "_dtype": model.dtype, "classes_": model.classes, "gamma_": model.gamma,
-            "n_components_": estimator.n_components_, "n_iter_": model.n_iter, "duality_gap_": model.gaps,
+            "n_components_": estimator.n_components_, "n_iter_": model.n_iter,
+            "duality_gap_": model.leader.gaps if isinstance(model, StreamModel) else model.gaps,
+            "promised": promised_classes(estimator),
         }  # fmt: skip
         nodes = {name: spec.write(learned[name], writer) for name, spec in _LEARNED.items()}
         return {"parameters": parameters, "learned": nodes, "stage": _write_stage(estimator, model, writer)}
@@ -64,14 +70,19 @@ class _Classifier:
         estimator = self._unlearned(fields["parameters"], context)
         if fields["learned"] is None:
             return estimator
-        learned: dict[str, Any] = Record(dict, _LEARNED).read(fields["learned"], context)
-        context.expect((learned["n_features_in_"],), ("F",))
-        columns = {"n_features_in_": learned["n_features_in_"]}
+        learned: dict[str, Any] = Record(dict, _LEARNED, added={"promised": (2, None)}).read(fields["learned"], context)
+        n_features = learned["n_features_in_"]
+        context.expect((n_features,), ("F",))
+        columns = {"n_features_in_": n_features}
         if learned["feature_names_in_"] is not None:
             columns["feature_names_in_"] = np.array(learned["feature_names_in_"], dtype=object)
         model = _read_stage(fields["stage"], context, estimator, learned)
-        _check(model, learned["n_features_in_"])
-        return with_model(estimator, model, columns)
+        check_transformer(estimator.feature_map if hasattr(estimator.feature_map, "transform") else None, n_features)
+        check_model(model, n_features, context.reader.n_bytes)
+        if learned["n_components_"] != model.planes.shape[2] - 1:
+            raise ModelFileError("sizes of arrays do not agree")
+        check_promised(learned["promised"], model.classes)
+        return with_model(estimator, model, columns, learned["promised"])
 
     @staticmethod
     def _unlearned(node: Any, context: Context) -> FBTWSVM:
@@ -93,6 +104,12 @@ CLASSIFIER = _Classifier()
 def _write_stage(estimator: FBTWSVM, model: Model, writer: Writer) -> Any:
     """Write the part that depends on the stage of the model."""
     if isinstance(model, StreamModel):
+        changed = differences(model, parameters_of(estimator))
+        if changed:
+            raise ModelFileError(
+                f"The parameters of this stream were changed while it learned ({', '.join(changed)}), which has no "
+                "effect on it. Set them back with set_params before you save it."
+            )
         return ["learning", {
             "learner": STREAM.write(model, writer), "shown": model.members.index(model.leader),
             "kept_": model.n_kept, "n_support_": writer.add(model.n_support),
@@ -109,7 +126,8 @@ def _write_stage(estimator: FBTWSVM, model: Model, writer: Writer) -> Any:
 
 def _read_stage(node: Any, context: Context, estimator: FBTWSVM, learned: dict[str, Any]) -> Model:
     """Read the part that depends on the stage of the model."""
-    wanted = warm_up_rows(parameters_of(estimator))
+    parameters = parameters_of(estimator)
+    wanted = warm_up_rows(parameters)
     match node:
         case ["learning", {"learner": stream, "shown": shown, "kept_": kept, "n_support_": support, **rest}] if (
             not rest
@@ -119,13 +137,17 @@ def _read_stage(node: Any, context: Context, estimator: FBTWSVM, learned: dict[s
             COUNT.read(kept, context)
             ArrayOf("i8", "K").read(support, context)
             model.gamma = learned["gamma_"]
-            _set_jobs(model, estimator.n_jobs)
+            if not np.array_equal(model.classes, learned["classes_"]):
+                raise ModelFileError("it names its classes in two ways")
+            if not context.written_before(2) and differences(model, parameters):
+                raise ModelFileError("its stream was learned with other parameters than it names")
+            _set_options(model, parameters)
             return model
         case ["warming_up", {"rows": rows, "provisional": provisional, **rest}] if not rest:
             waiting = CHECKED_ROWS.read(rows, context)
             answering = CLASSIFIER.read(provisional, context)
-            if not hasattr(answering, "classes_"):
-                raise ModelFileError("a model in its warm-up has learned nothing")
+            if not hasattr(answering, "classes_") or answering.n_features_in_ != learned["n_features_in_"]:
+                raise ModelFileError("a model in its warm-up has learned nothing, or something else")
             return WarmUpModel(waiting, wanted, model_of(answering))
         case ["waiting", {"rows": rows, "answers": answers, **rest}] if not rest:
             waiting = CHECKED_ROWS.read(rows, context)
@@ -166,23 +188,9 @@ def _read_history(node: Any, context: Context) -> dict[str, Any]:
     raise ModelFileError("the rows of a fit are of an unknown kind")
 
 
-def _set_jobs(model: StreamModel, n_jobs: int | None) -> None:
-    """Set the number of threads of a stream to that of the parameters; the file stores it once."""
+def _set_options(model: StreamModel, parameters: Parameters) -> None:
+    """Set how a stream solves its problems to what the parameters say: they may change at any time."""
+    options = SolverOptions(parameters.tol, parameters.max_iter, parameters.n_jobs)
     parts: list[Any] = [model, *model.members]
     for part in parts:
-        options = replace(part.settings.options, n_jobs=n_jobs)
         part.settings = replace(part.settings, options=options)
-
-
-def _check(model: Model, n_features: int) -> None:
-    """Check that the planes fit the classes and the feature map, by mapping a row."""
-    check_sorted(model.classes)
-    if mapped_columns(model.mapping, n_features) != model.planes.shape[2]:
-        raise ModelFileError("its planes do not fit its feature map")
-    one = np.zeros((1, n_features), dtype=model.mapping.dtype)
-    try:
-        columns = model.mapping.rows(one).shape[1]
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
-        raise ModelFileError(f"its feature map does not work ({error})") from error
-    if columns != model.planes.shape[2] or len(model.classes) != len(model.planes):
-        raise ModelFileError("its planes do not fit its feature map")

@@ -29,7 +29,7 @@ from ..._arrays import Array
 from ..._files import replacing
 
 MAGIC = b"\x93FBTSVM\n"
-FORMAT = 1
+FORMAT = 2
 TYPES = {"f8": "<f8", "f4": "<f4", "i8": "<i8", "i4": "<i4", "i2": "<i2", "u1": "|u1", "b1": "|b1"}
 _START = 16
 _ALIGN = 64
@@ -95,12 +95,14 @@ def _parts(header: bytes, blocks: list[Array]) -> Iterator[Any]:
 class Reader:
     """The tree of an open file, and its arrays when they are needed."""
 
-    def __init__(self, file: BufferedReader, header: Any, end: int, start: int) -> None:
+    def __init__(self, file: BufferedReader, version: int, header: Any, end: int, start: int) -> None:
         if not isinstance(header, dict) or set(header) != {"arrays", "model"}:
             raise ModelFileError("its header is not the header of a model")
         if not isinstance(header["arrays"], list):
             raise ModelFileError("its list of arrays is not a list")
         self.tree = header["model"]
+        self.version = version
+        self.n_bytes = end
         self._file = file
         self._table: list[tuple[str, tuple[int, ...], str, int]] = []
         self._arrays: dict[int, Array] = {}
@@ -191,7 +193,7 @@ def _open(file: BufferedReader) -> Reader:
         header = json.loads(file.read(length).decode())
     except (ValueError, RecursionError) as error:
         raise ModelFileError("its header is not JSON") from error
-    return Reader(file, header, end, first)
+    return Reader(file, version, header, end, first)
 
 
 def _digest(file: BinaryIO, end: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Format 1 of a model file: parameters, feature maps, decision rules, rows.
+"""Parts of a model file: parameters, feature maps, decision rules, rows.
 
 docs/model_files.md describes the format for readers in other languages.
 """
@@ -24,6 +24,7 @@ from .container import ModelFileError, Writer
 from .strings import Ids, Keys, Labels
 from .value_types import (
     FLOATS,
+    POSITIVE,
     ArrayOf,
     Bool,
     Choice,
@@ -91,7 +92,12 @@ class Parameter:
 PARAMETER = Parameter()
 DETECTOR = Record(
     blank(HoeffdingDrift),
-    {"confidence": Float(), "drift_detected": Bool(), "counts": ArrayOf("i8", 4, low=0)},
+    {
+        # Both bounds of the confidence are excluded; counts are multiplied with each other.
+        "confidence": Float(POSITIVE, 1.0 - 2**-53),
+        "drift_detected": Bool(),
+        "counts": ArrayOf("i8", 4, low=0, below=3 * 10**9),
+    },
 )
 
 # Feature maps: "F" columns in, "M" features out.
@@ -100,7 +106,7 @@ _MAPS: dict[type, tuple[str, dict[str, Spec]]] = {
         "nystroem",
         {
             "kernel": _KERNEL, "gamma": PARAMETER, "n_components": PARAMETER, "landmarks": Text(),
-            "random_state": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(),
+            "random_state": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(POSITIVE),
             "landmark_indices_": Maybe(ArrayOf("i8", None, low=0)), "landmarks_": Rows("M", "F"),
             "normalisation_": ArrayOf(FLOATS, "M", "M"), "_n_features_out": COUNT,
         },
@@ -109,33 +115,34 @@ _MAPS: dict[type, tuple[str, dict[str, Spec]]] = {
         "fourier",
         {
             "kernel": _KERNEL, "gamma": PARAMETER, "n_components": Int(1), "orthogonal": Bool(),
-            "random_state": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(), "phases_": ArrayOf(FLOATS, "M"),
-            "frequencies_": ArrayOf(FLOATS, "F", "M"), "_n_features_out": COUNT,
+            "random_state": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(POSITIVE),
+            "phases_": ArrayOf(FLOATS, "M"), "frequencies_": ArrayOf(FLOATS, "F", "M", numbers="finite"),
+            "_n_features_out": COUNT,
         },
     ),
     ExactKernel: (
         "exact",
         {
-            "kernel": _KERNEL, "gamma": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(),
+            "kernel": _KERNEL, "gamma": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(POSITIVE),
             "rows_": Rows("M", "F"), "_n_features_out": COUNT,
         },
     ),
     AdditiveIntersectionFeatures: (
         "intersection",
         {
-            "sample_steps": Int(1, 1000), "sample_interval": Float(), "n_features_in_": COUNT,
+            "sample_steps": Int(1, 1000), "sample_interval": Float(POSITIVE), "n_features_in_": COUNT,
             "_n_features_out": COUNT,
         },
     ),
     AdditiveChi2Sampler: (
         "chi2",
-        {"sample_steps": Int(1, 3), "sample_interval": Maybe(Float()), "n_features_in_": COUNT},
+        {"sample_steps": Int(1, 3), "sample_interval": Maybe(Float(POSITIVE)), "n_features_in_": COUNT},
     ),
     SkewedChi2Sampler: (
         "skewed_chi2",
         {
-            "skewedness": Float(), "n_components": Int(1), "random_state": PARAMETER, "n_features_in_": COUNT,
-            "random_weights_": ArrayOf(FLOATS, "F", "M"), "random_offset_": ArrayOf(FLOATS, "M"),
+            "skewedness": Float(0.0), "n_components": Int(1), "random_state": PARAMETER, "n_features_in_": COUNT,
+            "random_weights_": ArrayOf(FLOATS, "F", "M", numbers="finite"), "random_offset_": ArrayOf(FLOATS, "M"),
             "_n_features_out": COUNT,
         },
     ),
@@ -154,7 +161,9 @@ def _map_name(transformer: Any) -> str:
 
 
 MAP = Choice({name: Record(blank(cls), fields) for cls, (name, fields) in _MAPS.items()}, _map_name)
-MAPPING = Record(Mapping, {"transformer": Maybe(MAP), "scale": Float(), "dtype": DType(), "frozen": Bool()}, own=("M",))
+MAPPING = Record(
+    Mapping, {"transformer": Maybe(MAP), "scale": Float(POSITIVE), "dtype": DType(), "frozen": Bool()}, own=("M",)
+)
 DECISION = Record(
     Decision,
     {
@@ -164,28 +173,6 @@ DECISION = Record(
 )  # fmt: skip
 CHECKED_ROWS = Record(
     CheckedRows,
-    {"X": Rows("n", "F"), "y": Labels("n"), "weights": ArrayOf("f8", "n"), "ids": Ids("n")},
+    {"X": Rows("n", "F"), "y": Labels("n"), "weights": ArrayOf("f8", "n", low=0), "ids": Ids("n")},
     own=("n",),
 )
-
-
-def check_sorted(classes: Any) -> None:
-    """Refuse classes that are not sorted or not distinct: the code finds indices by bisection."""
-    try:
-        increasing = bool((classes[1:] > classes[:-1]).all())
-    except TypeError as error:
-        raise ModelFileError("classes cannot be compared") from error
-    if not increasing:
-        raise ModelFileError("classes are not sorted")
-
-
-def mapped_columns(mapping: Mapping, n_features: int) -> int:
-    """Return the number of mapped columns, with the bias, from the sizes of the map alone."""
-    transformer = mapping.transformer
-    if transformer is None:
-        return n_features + 1
-    if isinstance(transformer, (AdditiveIntersectionFeatures, AdditiveChi2Sampler)):
-        return n_features * (2 * int(transformer.sample_steps) - 1) + 1
-    names = {NystroemFeatures: "landmarks_", ExactKernel: "rows_", FourierFeatures: "phases_"}
-    array = getattr(transformer, names.get(type(transformer), "random_offset_"))
-    return int(array.shape[0]) + 1

@@ -1,4 +1,4 @@
-"""Format 1 of a model file: a stream model with all that it needs to go on."""
+"""A stream model in a model file, with all that it needs to go on."""
 
 from __future__ import annotations
 
@@ -20,9 +20,26 @@ from ...online.moments import Moments, Roots
 from ...online.policy import Policy
 from ...solver.problem import SolverOptions
 from .container import ModelFileError
-from .parts import COUNT, DECISION, MAPPING, PARAMETER, check_sorted
+from .parts import COUNT, DECISION, MAPPING, PARAMETER
 from .strings import Ids, Keys, Labels, Strings
-from .value_types import FLOATS, ArrayOf, Bool, DType, Float, Int, ListOf, Maybe, Record, Rows, Spec, Text, blank
+from .value_types import (
+    FLOATS,
+    POSITIVE,
+    ArrayOf,
+    Bool,
+    DType,
+    Float,
+    Int,
+    ListOf,
+    Maybe,
+    Record,
+    Rows,
+    Spec,
+    Text,
+    blank,
+)
+
+_MOST_LAG = 1000  # most rows between two re-solves
 
 
 # Sizes: "K" classes, "D" columns with the bias, "E" members of the committee, "n" rows of one array.
@@ -33,9 +50,9 @@ def _settings(tol: float, max_iter: int, **fields: Any) -> Settings:
 _SETTINGS = Record(
     _settings,
     {
-        "box": ArrayOf("f8", None), "reg": ArrayOf("f8", None), "mu": Float(),
+        "box": ArrayOf("f8", None, low=POSITIVE), "reg": ArrayOf("f8", None, low=POSITIVE), "mu": Float(0.0, 1.0),
         "membership": Text("fuzzy", "printed", "none"), "decision": Text("calibrated", "value", "distance"),
-        "multiclass": Text("dag", "vote"), "tol": Float(), "max_iter": Int(1),
+        "multiclass": Text("dag", "vote"), "tol": Float(POSITIVE), "max_iter": Int(1),
     },
     renamed={"box": "C"},
     parts=lambda settings: {**vars(settings), "tol": settings.options.tol, "max_iter": settings.options.max_iter},
@@ -43,26 +60,31 @@ _SETTINGS = Record(
 _POLICY = Record(
     Policy,
     {
-        "memory": Maybe(Int(1)), "second_look": Int(0), "forget_after": Maybe(Int(1)), "forget_below": Float(),
-        "decay": Float(), "accept": Text("kkt", "inside", "outside", "all"), "statistics": Text("all", "kept"),
-        "balanced": Bool(),
+        "memory": Maybe(Int(1)), "second_look": Int(0), "forget_after": Maybe(Int(1)), "forget_below": Float(0.0),
+        "decay": Float(POSITIVE, 1.0), "accept": Text("kkt", "inside", "outside", "all"),
+        "statistics": Text("all", "kept"), "balanced": Bool(),
     },
 )  # fmt: skip
 _MOMENTS = Record(
     blank(Moments),
-    {"counts": ArrayOf("f8", "K"), "sums": ArrayOf("f8", "K", "D"), "grams": ArrayOf("f8", "K", "D", "D")},
+    {"counts": ArrayOf("f8", "K", low=0), "sums": ArrayOf("f8", "K", "D"), "grams": ArrayOf("f8", "K", "D", "D")},
 )
 _ROOTS = Record(
     blank(Roots),
-    {"matrices": ArrayOf(FLOATS, "K", "D", "D"), "ranks": ArrayOf("i8", "K"), "ridges": ArrayOf("f8", "K")},
+    {
+        "matrices": ArrayOf(FLOATS, "K", "D", "D"),
+        "ranks": ArrayOf("i8", "K", low=0, below=2**62),
+        "ridges": ArrayOf("f8", "K", low=POSITIVE),
+    },
 )
 _KEPT = Record(
     Kept,
     {
         "rows": ArrayOf(FLOATS, "n", "D"), "labels": ArrayOf("i8", "n", low=0, below="K"),
-        "weights": ArrayOf("f8", "n"), "times": ArrayOf("i8", "n"), "ids": Ids("n"),
-        "raw": Maybe(Rows("n", "F")), "alpha": ArrayOf("f8", "n", "K"),
-        "box": ArrayOf("f8", "n", "K"), "misses": ArrayOf("i8", "n"), "second": ArrayOf("b1", "n"),
+        "weights": ArrayOf("f8", "n", low=0), "times": ArrayOf("i8", "n", low=0, below=2**62), "ids": Ids("n"),
+        "raw": Maybe(Rows("n", "F")), "alpha": ArrayOf("f8", "n", "K", low=0),
+        "box": ArrayOf("f8", "n", "K", low=0), "misses": ArrayOf("i8", "n", low=0, below=2**62),
+        "second": ArrayOf("b1", "n"),
     },
     own=("n",),
     renamed={"misses": "idle_count", "second": "reserve"},
@@ -72,6 +94,8 @@ _KEPT = Record(
 def _traces(keys: list[Any], pulls: Any, alpha: Any, distance: Any, box: Any, **columns: Any) -> Traces:
     if pulls.sum() != len(alpha):
         raise ModelFileError("sizes of arrays do not agree")
+    if distance is not None and np.isnan(distance).any():
+        raise ModelFileError("an array holds numbers that are not finite, or too large")
     rows = iter(alpha)
     alphas = [next(rows) if pull else None for pull in pulls]
     distances = [np.inf] * len(keys) if distance is None else distance.tolist()  # format 1 has no distances and boxes
@@ -105,35 +129,36 @@ def _stacked(rows: list[Any]) -> Any:
 _TRACES = Record(
     _traces,
     {
-        "keys": Keys("n"), "label": ArrayOf("i8", "n", low=0, below="K"), "time": ArrayOf("i8", "n"),
-        "weight": ArrayOf("f8", "n"), "level": ArrayOf("f8", "n"), "total": ArrayOf("f8", "n"),
-        "pulls": ArrayOf("b1", "n"), "alpha": ArrayOf("f8", None, None), "distance": Maybe(ArrayOf("f8", "n")),
-        "box": Maybe(ArrayOf("f8", None, None)),
+        "keys": Keys("n"), "label": ArrayOf("i8", "n", low=0, below="K"), "time": ArrayOf("i8", "n", low=0),
+        "weight": ArrayOf("f8", "n", low=0), "level": ArrayOf("f8", "n"), "total": ArrayOf("f8", "n"),
+        "pulls": ArrayOf("b1", "n"), "alpha": ArrayOf("f8", None, None, low=0),
+        "distance": Maybe(ArrayOf("f8", "n", low=0, numbers="any")), "box": Maybe(ArrayOf("f8", None, None, low=0)),
     },
     own=("n",),
     parts=_trace_parts,
     renamed={"level": "log_scale"},
-    optional=("distance", "box"),
+    added={"distance": (2, None), "box": (2, None)},
 )  # fmt: skip
 _FORGOTTEN = Record(
     Forgotten,
     {
-        "frozen": ArrayOf("f8", "K", "K", "D"), "mass": ArrayOf("f8", "K", "K"), "nearest": ArrayOf("f8", "K"),
-        "farthest": ArrayOf("f8", "K"), "counts": ArrayOf("i8", "K"), "condensed": ArrayOf("i8", "K"),
+        "frozen": ArrayOf("f8", "K", "K", "D"), "mass": ArrayOf("f8", "K", "K"), "nearest": ArrayOf("f8", "K", low=0),
+        "farthest": ArrayOf("f8", "K", low=0), "counts": ArrayOf("i8", "K", low=0, below=2**53),
+        "condensed": ArrayOf("i8", "K", low=0, below=2**53),
         "levels": ArrayOf("f8", "K"), "traces": _TRACES,
     },
     renamed={"frozen": "dual_sums", "mass": "box_sums", "condensed": "n_condensed", "levels": "log_scales"},
 )  # fmt: skip
 _MEMBER_FIELDS: dict[str, Spec] = {
     "settings": _SETTINGS, "policy": _POLICY, "dtype": DType(), "planes": ArrayOf(FLOATS, "K", "K", "D"),
-    "moments": _MOMENTS, "roots": _ROOTS, "gaps": ArrayOf("f8", "K", "K"), "sweeps": ArrayOf("i8", "K", "K"),
+    "moments": _MOMENTS, "roots": _ROOTS, "gaps": ArrayOf("f8", "K", "K"), "sweeps": ArrayOf("i8", "K", "K", low=0),
     "bounds": ArrayOf("f8", "K", "K", 2), "solved": ArrayOf("b1", "K", "K"), "kept": _KEPT, "gone": _FORGOTTEN,
-    "moved": ArrayOf("b1", "K"), "pushed": ArrayOf("b1", "K"), "factors": ArrayOf("f8", "K"),
-    "nearest": ArrayOf("f8", "K"), "farthest": ArrayOf("f8", "K"), "low": ArrayOf("f8", "K", "K"),
-    "high": ArrayOf("f8", "K", "K"), "rise": Float(), "faded": Bool(),
-    "faded_at": COUNT, "unit": Float(), "pending": Maybe(_KEPT), "waiting": COUNT,
-    "seen": ArrayOf("i8", "K", low=0, below=2**53), 
-    "since": ArrayOf("i8", "K", low=0, below=2**53), "clock": COUNT, "most_lag": Int(1),
+    "moved": ArrayOf("b1", "K"), "pushed": ArrayOf("b1", "K"), "factors": ArrayOf("f8", "K", low=POSITIVE),
+    "nearest": ArrayOf("f8", "K", low=0), "farthest": ArrayOf("f8", "K", low=0), "low": ArrayOf("f8", "K", "K"),
+    "high": ArrayOf("f8", "K", "K"), "rise": Float(POSITIVE, 1e150), "faded": Bool(),
+    "faded_at": COUNT, "unit": Float(0.0, 1e150), "pending": Maybe(_KEPT), "waiting": COUNT,
+    "seen": ArrayOf("i8", "K", low=0, below=2**53),
+    "since": ArrayOf("i8", "K", low=0, below=2**53), "clock": COUNT, "most_lag": Int(1, _MOST_LAG),
 }  # fmt: skip
 
 
@@ -141,8 +166,6 @@ def _member(**fields: Any) -> Member:
     pending, nearest = fields.pop("pending"), fields.pop("nearest")
     if fields["low"] is None or fields["high"] is None:  # version 0.5.0 stored the distance of the nearest row instead
         fields |= _old_ranges(fields["settings"], nearest, fields["farthest"])
-    if len(fields["settings"].C) != len(fields["planes"]) or len(fields["settings"].reg) != len(fields["planes"]):
-        raise ModelFileError("sizes of arrays do not agree")
     if fields["n_pending"] != (0 if pending is None else len(pending)):
         raise ModelFileError("pending rows are missing")
     member: Member = blank(Member)(**fields, accepting=None, pending=[] if pending is None else [pending])
@@ -180,8 +203,9 @@ _MEMBER = Record(
 _CALIBRATION = Record(
     blank(CalibrationRows),
     {
-        "near": ArrayOf("f8", "K", "S", "K"), "far": ArrayOf("f8", "K", "S", "K"), "times": ArrayOf("i8", "K", "S"),
-        "next": ArrayOf("i8", "K", low=0), "fresh": COUNT,
+        "near": ArrayOf("f8", "K", "S", "K"), "far": ArrayOf("f8", "K", "S", "K"),
+        "times": ArrayOf("i8", "K", "S", low=-1),
+        "next": ArrayOf("i8", "K", low=0, below="S"), "fresh": COUNT,
     },
     own=("S",),
     renamed={"fresh": "new_rows"},
@@ -189,8 +213,8 @@ _CALIBRATION = Record(
 _PENDING = Record(
     lambda labels, times, near, far: (labels, times, Tested(near, far, None)),
     {
-        "labels": ArrayOf("i8", "n", low=0, below="K"), "times": ArrayOf("i8", "n"), "near": ArrayOf("f8", "n", "K"),
-        "far": ArrayOf("f8", "n", "K"),
+        "labels": ArrayOf("i8", "n", low=0, below="K"), "times": ArrayOf("i8", "n", low=0),
+        "near": ArrayOf("f8", "n", "K"), "far": ArrayOf("f8", "n", "K"),
     },
     own=("n",),
     parts=lambda rows: {"labels": rows[0], "times": rows[1], "near": rows[2].near, "far": rows[2].far},
@@ -205,7 +229,6 @@ def _stream(**fields: Any) -> StreamModel:
     members, pending = fields["members"], fields.pop("pending_calibration")
     if not members or not len(members) == len(fields["policies"]) == len(fields["trust"]):
         raise ModelFileError("a committee has no members, or its parts have different numbers of them")
-    check_sorted(fields["classes"])
     fields["policies"] = tuple(fields["policies"])
     fields["lineage"] = frozenset(fields["lineage"])
     fields["drifts"] = fields["drifts"].tolist()
@@ -230,9 +253,10 @@ STREAM = Record(
     _stream,
     {
         "classes": Labels("K"), "mapping": MAPPING, "base": _SETTINGS, "C": PARAMETER, "reg": PARAMETER,
-        "policies": ListOf(_POLICY, 16), "n_components": Int(1), "seed": Int(0), "members": ListOf(_MEMBER, 16),
-        "trust": ArrayOf("f8", "E"), "slopes": ArrayOf("f8", "E"), "tested": _CALIBRATION, "untold": Maybe(_PENDING),
-        "decision": DECISION, "watch": Maybe(_MONITOR), "warm_up_shows": Bool(), "warm_rows": COUNT,
+        "policies": ListOf(_POLICY, 16), "n_components": Int(1), "seed": Int(0, 2**32 - 1),
+        "members": ListOf(_MEMBER, 16), "trust": ArrayOf("f8", "E", low=0), "slopes": ArrayOf("f8", "E", low=0),
+        "tested": _CALIBRATION, "untold": Maybe(_PENDING), "decision": DECISION, "watch": Maybe(_MONITOR),
+        "warm_up_shows": Bool(), "warm_rows": COUNT,
         "detector": PARAMETER, "drifts": ArrayOf("i8", None, low=0), "lineage": Strings(), "clock": COUNT,
     },
     parts=_stream_parts,
@@ -247,23 +271,26 @@ _SUPPORT = Record(
     SupportRows,
     {
         "rows": ArrayOf(FLOATS, "m", "D"), "raw": Maybe(Rows("m", "F")), "labels": ArrayOf("i8", "m", low=0, below="K"),
-        "weights": ArrayOf("f8", "m"), "alpha": ArrayOf("f8", "m", "K"), "box": ArrayOf("f8", "m", "K"),
+        "weights": ArrayOf("f8", "m", low=0), "alpha": ArrayOf("f8", "m", "K", low=0),
+        "box": ArrayOf("f8", "m", "K", low=0),
     },
 )  # fmt: skip
 _RANGES = Record(
     Ranges,
     {
-        "farthest": ArrayOf("f8", "K"), "low": ArrayOf("f8", "K", "K"), "high": ArrayOf("f8", "K", "K"),
-        "noisy": Float(), "usual": Float(),
+        "farthest": ArrayOf("f8", "K", low=0), "low": ArrayOf("f8", "K", "K"), "high": ArrayOf("f8", "K", "K"),
+        "noisy": Float(0.0, 1.0), "usual": Float(0.0, 1.0),
     },
 )  # fmt: skip
 FIT_SUMS = Record(
     FitSums,
     {
-        "n_rows": ArrayOf("i8", "K", low=0, below=2**53), "counts": ArrayOf("f8", "K"), "sums": ArrayOf("f8", "K", "D"),
-        "grams": ArrayOf("f8", "K", "D", "D"), "factors": ArrayOf("f8", "K"), "support": _SUPPORT,
+        "n_rows": ArrayOf("i8", "K", low=0, below=2**53), "counts": ArrayOf("f8", "K", low=0),
+        "sums": ArrayOf("f8", "K", "D"), "grams": ArrayOf("f8", "K", "D", "D"),
+        "factors": ArrayOf("f8", "K", low=POSITIVE), "support": _SUPPORT,
         "dual_sums": ArrayOf("f8", "K", "K", "D"), "box_sums": ArrayOf("f8", "K", "K"),
-        "n_condensed": ArrayOf("i8", "K", low=0), "nearest": ArrayOf("f8", "K"), "farthest": ArrayOf("f8", "K"),
+        "n_condensed": ArrayOf("i8", "K", low=0), "nearest": ArrayOf("f8", "K", low=0),
+        "farthest": ArrayOf("f8", "K", low=0),
         "ranges": _RANGES, "near": ArrayOf("f8", "c", "K"), "far": ArrayOf("f8", "c", "K"),
         "labels": ArrayOf("i8", "c", low=0, below="K"),
     },

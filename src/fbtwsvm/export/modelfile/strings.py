@@ -45,12 +45,14 @@ class Strings:
 class Keys:
     """Ids of rows and labels of classes: strings, integers, floats, booleans or None.
 
-    They are stored in columns: the type of each, the integers, the floats and the strings.
+    They are stored in columns: the type of each, the integers, the floats and the strings.  Floats are finite, unless
+    `nan` allows any.
     """
 
     _KINDS: ClassVar[tuple[Any, ...]] = (type(None), bool, int, float, str)
 
     size: Size = None
+    nan: bool = False
 
     def write(self, value: Any, writer: Writer) -> dict[str, Any]:
         """Store them."""
@@ -64,6 +66,8 @@ class Keys:
         kinds = np.array([self._KINDS.index(type(item)) for item in plain], dtype=np.uint8)
         integers = np.array([int(item) for item in plain if type(item) in (bool, int)], dtype=np.int64)
         floats = np.array([item for item in plain if type(item) is float], dtype=np.float64)
+        if not self.nan and not np.isfinite(floats).all():
+            raise ModelFileError("Ids and labels in a model file are strings or finite numbers, and one is NaN.")
         strings = Strings().write([item for item in plain if type(item) is str], writer)
         return {"kinds": writer.add(kinds), "whole": writer.add(integers), "real": writer.add(floats), "words": strings}
 
@@ -73,7 +77,8 @@ class Keys:
         kinds = ArrayOf("u1", self.size, below=len(self._KINDS)).read(fields["kinds"], context)
         counts = np.bincount(kinds, minlength=len(self._KINDS))
         integers = iter(ArrayOf("i8", int(counts[1] + counts[2])).read(fields["whole"], context).tolist())
-        floats = iter(ArrayOf("f8", int(counts[3])).read(fields["real"], context).tolist())
+        real = ArrayOf("f8", int(counts[3]), numbers="any" if self.nan else "finite")
+        floats = iter(real.read(fields["real"], context).tolist())
         strings = iter(Strings(int(counts[4])).read(fields["words"], context))
         take: dict[int, Callable[[], Any]] = {
             0: lambda: None, 1: lambda: bool(next(integers)), 2: lambda: next(integers), 3: lambda: next(floats),
@@ -104,7 +109,7 @@ class Ids:
 class Labels:
     """Labels as the user passed them: an array of numbers, strings or objects."""
 
-    size: Size
+    size: Size = None
 
     def write(self, value: Array, writer: Writer) -> dict[str, Any]:
         """Store them with their type."""
@@ -131,5 +136,5 @@ class Labels:
             return np.ascontiguousarray(codes).view(f"<U{codes.shape[1]}").reshape(-1)
         if kind not in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"):
             raise ModelFileError("labels have an unknown type")
-        wide = ArrayOf("f8" if kind[0] == "f" else "i8", self.size).read(values, context)
+        wide = ArrayOf("f8" if kind[0] == "f" else "i8", self.size, numbers="finite").read(values, context)
         return wide.astype(kind)

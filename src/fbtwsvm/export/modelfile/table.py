@@ -1,4 +1,4 @@
-"""Format 1 of a model file: a table model with its columns, and the record of its last stream."""
+"""A table model in a model file, with its columns and the record of its last stream."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from .classifier import CLASSIFIER
 from .container import ModelFileError
 from .parts import COUNT, DETECTOR
 from .strings import Keys, Strings
-from .value_types import ArrayOf, Float, Int, Maybe, Record, Spec, Text, blank
+from .value_types import POSITIVE, ArrayOf, Float, Int, Maybe, Record, Spec, Text, blank
 
 _FIELDS = tuple(name for name in Snapshot.__dataclass_fields__ if name != "window_classes")
+_NUMBERS, _DATES = -1, -2  # in place of the number of categories of a column
 _INTEGERS = ("rows", "kept", "bytes", "drifts", "forgotten")
 
 
@@ -41,11 +42,22 @@ def _columns(names: list[str], fills: Any, sizes: Any, categories: list[str], **
     left = iter(categories)
     columns = []
     for name, fill, size in zip(names, fills.tolist(), sizes.tolist(), strict=True):
-        columns.append(Column(name, None if size < 0 else [next(left) for _ in range(size)], fill))
+        if size >= 0 and fill not in range(max(size, 1)):
+            raise ModelFileError("a column is filled with a category that it does not have")
+        columns.append(Column(name, None if size < 0 else [next(left) for _ in range(size)], fill, size == _DATES))
     result = Columns(columns=columns, **fields)
+    if not names or len(set(names)) != len(names):
+        raise ModelFileError("columns are missing, or have the same name")
     if len(result.names) != len(result.shift):
         raise ModelFileError("the scale does not fit the columns")
     return result
+
+
+def _size(column: Column) -> int:
+    """Return the number of categories of a column, or what it holds instead of them."""
+    if column.categories is None:
+        return _DATES if column.dates else _NUMBERS
+    return len(column.categories)
 
 
 def _column_parts(columns: Columns) -> dict[str, Any]:
@@ -54,7 +66,7 @@ def _column_parts(columns: Columns) -> dict[str, Any]:
         **vars(columns),
         "names": [column.name for column in parts],
         "fills": np.array([column.fill for column in parts]),
-        "sizes": np.array([-1 if c.categories is None else len(c.categories) for c in parts], dtype=np.int64),
+        "sizes": np.array([_size(column) for column in parts], dtype=np.int64),
         "categories": [category for column in parts for category in column.categories or ()],
     }
 
@@ -62,10 +74,12 @@ def _column_parts(columns: Columns) -> dict[str, Any]:
 _COLUMNS = Record(
     _columns,
     {
-        "choices": _CHOICES, "names": Strings("C"), "fills": ArrayOf("f8", "C"), "sizes": ArrayOf("i8", "C", low=-1),
-        "categories": Strings(), "labels": Text("whole", "text", "number", "truth"), "shift": ArrayOf("f8", "F"),
-        "scale": ArrayOf("f8", "F"), "mean": ArrayOf("f8", "F"), "deviation": ArrayOf("f8", "F"),
-        "recent": ArrayOf("f8", 2, "F"), "weight": Float(), "unseen": COUNT,
+        "choices": _CHOICES, "names": Strings("C"), "fills": ArrayOf("f8", "C", numbers="finite"),
+        "sizes": ArrayOf("i8", "C", low=_DATES), "categories": Strings(),
+        "labels": Text("whole", "text", "number", "truth"), "shift": ArrayOf("f8", "F", numbers="finite"),
+        "scale": ArrayOf("f8", "F", low=POSITIVE, numbers="finite"),
+        "mean": ArrayOf("f8", "F", numbers="finite"), "deviation": ArrayOf("f8", "F", low=POSITIVE, numbers="finite"),
+        "recent": ArrayOf("f8", 2, "F", numbers="any"), "weight": Float(0.0), "unseen": COUNT,
     },
     parts=_column_parts,
 )  # fmt: skip
@@ -123,9 +137,9 @@ def _record_parts(record: Prequential) -> dict[str, Any]:
 
 
 _RECORD_FIELDS: dict[str, Spec] = {
-    "every": Int(1), "most": Maybe(Int(2)), "score": _SCORE, "values": ArrayOf("f8", "N", len(_FIELDS)),
+    "every": Int(1), "most": Maybe(Int(2)), "score": _SCORE, "values": ArrayOf("f8", "N", len(_FIELDS), numbers="any"),
     "classes": ArrayOf("i8", "N", None, low=-1), "marks": ArrayOf("i8", None, low=0), "rows": COUNT,
-    "seconds": Float(), "monitor": DETECTOR,
+    "seconds": Float(0.0), "monitor": DETECTOR,
 }  # fmt: skip
 _RUN = Record(
     Run,

@@ -18,7 +18,9 @@ from ..._arrays import Array
 from .container import ModelFileError, Reader, Writer
 
 FLOATS = ("f8", "f4")
+POSITIVE = float(np.finfo(np.float64).tiny)  # as the least value of a number above zero
 Size = int | str | None
+_MOST = {8: 1e150, 4: 1e30}  # largest number, by the bytes of its type, that results are calculated from
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,10 @@ class Context:
     def without(self, names: tuple[str, ...]) -> Context:
         """Return a context in which some names have no size yet; the others are shared with this context."""
         return Context(self.reader, _Inner(self.sizes, names)) if names else self
+
+    def written_before(self, version: int) -> bool:
+        """Whether the file has an older format than this one."""
+        return self.reader.version < version
 
     def expect(self, shape: tuple[int, ...], wanted: tuple[Size, ...]) -> None:
         """Check a shape, and set the sizes that are new."""
@@ -86,18 +92,32 @@ class Int:
         return node
 
 
+@dataclass(frozen=True)
 class Float:
-    """A number; infinities and NaN, which JSON does not have, are strings."""
+    """A finite number within bounds; `any_number` also allows infinities and NaN: strings, since JSON has none."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    any_number: bool = False
 
     def write(self, value: Any, writer: Writer) -> float | str:
-        """Write it without loss."""
+        """Write it without loss, unless it could not be read again."""
+        if not self._fits(float(value)):
+            raise ModelFileError(f"A model file cannot hold the number {value!r} in this place.")
         return float(value) if math.isfinite(value) else repr(float(value))
 
     def read(self, node: Any, context: Context) -> float:
         """Read it."""
-        if node in ("inf", "-inf", "nan") or type(node) is float or (type(node) is int and abs(node) < 2**1000):
-            return float(node)
-        raise ModelFileError("a number is missing")
+        word = self.any_number and node in ("inf", "-inf", "nan")
+        if not (word or type(node) is float or (type(node) is int and abs(node) < 2**1000)):
+            raise ModelFileError("a number is missing")
+        value = float(node)
+        if not self._fits(value):
+            raise ModelFileError("a number is out of bounds")
+        return value
+
+    def _fits(self, value: float) -> bool:
+        return self.any_number or (math.isfinite(value) and self.low <= value <= self.high)
 
 
 class Bool:
@@ -160,30 +180,57 @@ class Maybe:
 
 
 class ArrayOf:
-    """An array of some types and a shape; integers may have bounds, and `below` may be a named size."""
+    """An array of some types and a shape.
 
-    def __init__(self, types: tuple[str, ...] | str, *shape: Size, low: int | None = None, below: Size = None) -> None:
+    Numbers are at least `low` and below `below`, which may be a named size.  By default they are so small that what is
+    calculated from them stays finite ("bounded"); `numbers` may also be "finite", or "any".
+    """
+
+    def __init__(
+        self,
+        types: tuple[str, ...] | str,
+        *shape: Size,
+        low: float | None = None,
+        below: Size = None,
+        numbers: str = "bounded",
+    ) -> None:
         self.types = (types,) if isinstance(types, str) else types
         self.shape = shape
         self.low = low
         self.below = below
+        self.numbers = numbers
 
     def write(self, value: Any, writer: Writer) -> int:
-        """Store it outside the tree."""
+        """Store it outside the tree, unless it could not be read again."""
+        if not self._are_numbers(value):
+            raise ModelFileError(
+                "This model holds numbers that are not finite, or are too large to calculate with, so it cannot be "
+                "saved: rows of a very different scale, or huge weights, have spoiled it. An older file is left as it "
+                "was."
+            )
         return writer.add(value)
 
     def read(self, node: Any, context: Context) -> Array:
-        """Check type and shape, read it, and check the bounds."""
+        """Check type and shape, read it, and check its numbers."""
         kind, shape = context.reader.type_and_shape(node)
         if kind not in self.types:
             raise ModelFileError("an array has the wrong type")
         context.expect(shape, self.shape)
         array = context.reader.array(node)
+        if not self._are_numbers(array):
+            raise ModelFileError("an array holds numbers that are not finite, or too large")
         below = context.sizes[self.below] if isinstance(self.below, str) else self.below
         too_low = self.low is not None and array.size and array.min() < self.low
         if too_low or (below is not None and array.size and array.max() >= below):
-            raise ModelFileError("an integer of an array is out of bounds")
+            raise ModelFileError("a number of an array is out of bounds")
         return array
+
+    def _are_numbers(self, array: Array) -> bool:
+        if self.numbers == "any" or array.dtype.kind != "f" or not array.size:
+            return True
+        most = math.inf if self.numbers == "finite" else _MOST[array.dtype.itemsize]
+        least, largest = float(array.min()), float(array.max())  # NaN if there is one
+        return math.isfinite(least) and math.isfinite(largest) and -most <= least and largest <= most
 
 
 @dataclass(frozen=True)
@@ -206,7 +253,7 @@ class Rows:
     def read(self, node: Any, context: Context) -> Any:
         """Read them, with all checks of a sparse matrix."""
         if not isinstance(node, dict):
-            return ArrayOf(FLOATS, self.n_rows, self.n_columns).read(node, context)
+            return ArrayOf(FLOATS, self.n_rows, self.n_columns, numbers="finite").read(node, context)
         fields = parts_of(node, ("kind", "shape", "parts"))
         kind = Text("array", "matrix").read(fields["kind"], context)
         shape = tuple(ListOf(Int(0, 2**40), most=2).read(fields["shape"], context))
@@ -214,7 +261,7 @@ class Rows:
         if not isinstance(fields["parts"], list) or len(fields["parts"]) != 3:
             raise ModelFileError("a sparse matrix is incomplete")
         data, indices, indptr = fields["parts"]
-        values = ArrayOf(FLOATS, None).read(data, context)
+        values = ArrayOf(FLOATS, None, numbers="finite").read(data, context)
         columns = ArrayOf(("i4", "i8"), len(values), low=0, below=shape[1]).read(indices, context)
         starts = ArrayOf(("i4", "i8"), shape[0] + 1, low=0, below=len(values) + 1).read(indptr, context)
         if starts[0] != 0 or starts[-1] != len(values) or (np.diff(starts) < 0).any():
@@ -249,7 +296,11 @@ class Record:
 
     `make` builds the object of its parts, and `parts` returns them, by default the attributes of these names.  Names in
     a file never change: `renamed` maps them to the names in the code where these differ.  `own` are named sizes that
-    are not shared with other records.  `optional` parts are None if they are missing, as in files of older versions.
+    are not shared with other records.  `optional` parts are None if they are missing.
+
+    A part that is new in a format is named in `added`, with that format and the value that it has for older files:
+    ``added={"part": (2, 0)}`` is a part that every file of format 2 has, and that is 0 in a model of format 1.  If the
+    value depends on other parts, let it be None here, and let `make` replace it.
     """
 
     make: Callable[..., Any]
@@ -258,6 +309,7 @@ class Record:
     parts: Callable[[Any], Mapping[str, Any]] | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     optional: tuple[str, ...] = ()
+    added: Mapping[str, tuple[int, Any]] = field(default_factory=dict)
 
     def _name(self, name: str) -> str:
         """Return the name in the code of a part with this name in the file."""
@@ -272,10 +324,14 @@ class Record:
 
     def read(self, node: Any, context: Context) -> Any:
         """Read each part."""
-        missing = {name for name in self.optional if isinstance(node, dict) and name not in node}
-        nodes = parts_of(node, tuple(name for name in self.fields if name not in missing))
+        absent = {name: value for name, (version, value) in self.added.items() if context.written_before(version)}
+        absent |= {name: None for name in self.optional if isinstance(node, dict) and name not in node}
+        nodes = parts_of(node, tuple(name for name in self.fields if name not in absent))
         inner = context.without(self.own)
-        parts = {name: None if name in missing else spec.read(nodes[name], inner) for name, spec in self.fields.items()}
+        parts = {
+            name: absent[name] if name in absent else spec.read(nodes[name], inner)
+            for name, spec in self.fields.items()
+        }
         return self.make(**{self._name(name): part for name, part in parts.items()})
 
 

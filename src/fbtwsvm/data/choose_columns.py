@@ -1,0 +1,144 @@
+"""What the first rows tell about columns: which are used, and whether they hold numbers, dates or categories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .problems import Problems, gap_problems, label_problems, malformed, number_problems, shown
+from .sources.base import ENTRY_ID, MALFORMED, MOST_LABEL_LETTERS, DataError
+from .values import as_dates, as_numbers, as_texts, is_missing, is_unsupported, not_dates, not_numbers, share_of
+
+ENCODINGS = ("onehot", "ordinal")
+IMPUTATIONS = ("error", "median")
+SCALES = ("standard", "minmax", "none")
+_MOST_CATEGORIES = 50  # a column with more different texts, which hardly repeat, does not hold categories
+_NEARLY_ALL = 0.9  # in a column with this share of numbers, or of dates, the other values are mistakes
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user chooses for the columns; the first rows decide on those neither `numeric` nor `categorical`."""
+
+    target: str
+    row_id: str | None = None
+    drop: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    encode: str = "onehot"
+    impute: str = "error"
+    scale: str = "standard"
+    precision: str = "float32"
+
+
+@dataclass
+class Column:
+    """One column: its categories (None for numbers), and the number or category that fills missing values.
+
+    Dates are numbers: days since 1970.
+    """
+
+    name: str
+    categories: list[str] | None
+    fill: float
+    dates: bool = False
+
+    @property
+    def most_frequent(self) -> str | None:
+        """The category that fills missing values."""
+        return self.categories[int(self.fill)] if self.categories else None
+
+
+def first_problems(table: pa.Table, choices: Choices) -> Problems:
+    """Return what is wrong with rows from which columns are to be chosen, by their positions in the table."""
+    problems = malformed(table)
+    sound = table.take(np.setdiff1d(np.arange(table.num_rows), list(problems)))
+    gaps_allowed = choices.impute != "error"
+    for name in features(table.column_names, choices):
+        kind = _kind(name, sound[name], choices)
+        if kind != "categories":
+            problems = number_problems(name, table[name], kind == "dates", gaps_allowed) | problems
+        elif not gaps_allowed:
+            problems = gap_problems(name, table[name]) | problems
+    return label_problems(choices.target, table[choices.target], "text") | problems
+
+
+def features(names: list[str], choices: Choices) -> list[str]:
+    """Return the columns to learn from."""
+    _check_names(names, choices)
+    skipped = {choices.target, choices.row_id, *choices.drop, ENTRY_ID, MALFORMED}
+    features = [name for name in names if name not in skipped]
+    if not features:
+        raise DataError("There is no column to learn from: all are the target, the id or dropped.")
+    return features
+
+
+def _kind(name: str, values: Any, choices: Choices) -> str:
+    """Decide from its first values what a column holds: numbers, dates or categories."""
+    if is_unsupported(values):
+        raise DataError(
+            f"Column {name!r} holds {values.type}: turn it into numbers, or leave it out with --drop {name}."
+        )
+    if name in choices.categorical:
+        return "categories"
+    if name in choices.numeric:
+        return "numbers" if as_dates(values) is None else "dates"
+    if pa.types.is_dictionary(values.type):
+        return "categories"
+    if share_of(not_numbers(values), values) >= _NEARLY_ALL or is_missing(values).all():
+        return "numbers"
+    return "dates" if share_of(not_dates(values), values) >= _NEARLY_ALL else "categories"
+
+
+def choose_column(name: str, values: Any, choices: Choices) -> Column:
+    """Return a column with the kind and the fill that its first values tell."""
+    kind = _kind(name, values, choices)
+    if kind == "categories":
+        return _categories(name, as_texts(values), name in choices.categorical)
+    numbers = as_dates(values) if kind == "dates" else as_numbers(values)
+    if numbers is None:
+        row = int(np.argmax(not_dates(values) if kind == "dates" else not_numbers(values)))
+        raise DataError(
+            f"Column {name!r} holds {kind}, but row {row + 1:,} holds {shown(values, row)}: correct it, or leave such "
+            f"rows out (--on-error skip), or add --categorical {name} if these are categories."
+        )
+    present = numbers[np.isfinite(numbers)]
+    return Column(name, None, float(np.median(present)) if len(present) else 0.0, kind == "dates")
+
+
+def _categories(name: str, texts: Any, forced: bool) -> Column:
+    """Return a column of categories; the most frequent one fills missing values."""
+    counted = pc.value_counts(texts).to_pylist()
+    counts = {item["values"]: item["counts"] for item in counted if item["values"] is not None}
+    if len(counts) > max(_MOST_CATEGORIES, len(texts) // 2) and not forced:
+        raise DataError(
+            f"Column {name!r} holds {len(counts)} different texts in the first {len(texts)} rows: leave it out with "
+            f"--drop {name}, name it with --id if it holds ids of rows, or add --categorical {name} to keep it."
+        )
+    categories = sorted(counts)
+    longest = max(map(len, categories), default=0)
+    if longest > MOST_LABEL_LETTERS:
+        raise DataError(
+            f"Column {name!r} holds a text of {longest:,} letters; categories have at most {MOST_LABEL_LETTERS}. Leave "
+            f"the column out with --drop {name}."
+        )
+    return Column(name, categories, float(np.argmax([counts[category] for category in categories])) if counts else 0.0)
+
+
+def _check_names(names: list[str], choices: Choices) -> None:
+    wanted = (choices.target, *([choices.row_id] if choices.row_id else []), *choices.drop, *choices.numeric)
+    for name in (*wanted, *choices.categorical):
+        if name not in names:
+            raise DataError(f"The source has no column {name!r}; it has {listed(names)}.")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the names of the first few columns."""
+    names = list(names)
+    shown = ", ".join(map(repr, names[:8]))
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"

@@ -1,0 +1,26 @@
+"""Addresses of servers, without the names and passwords of users."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_SCHEME = r"[a-z][a-z0-9+.\-]*:/+"
+_USER = r"(?:[^\s@/?:]*|[^\s@/:]*:[^\s@]*)@(?:[^\s@/?]*@)*"
+_AFTER_SCHEME = re.compile(f"({_SCHEME}){_USER}", re.IGNORECASE)
+_ANYWHERE = re.compile(
+    r"[^\s@/:\"'(]+:(?![\\/])[^\s@]+@(?:[^\s@/?]*@)*"
+)  # user:password@ of an address without a scheme
+
+
+def without_user(address: str) -> str:
+    """Return an address without the name and password of its user."""
+    return re.sub(f"^({_SCHEME}){_USER}", r"\1", address, flags=re.IGNORECASE)
+
+
+def masked(text: str, secrets: Iterable[str | None] = ()) -> str:
+    """Return a message without users and passwords in the addresses that it repeats, and without other secrets."""
+    text = _ANYWHERE.sub("***@", _AFTER_SCHEME.sub(r"\1", text))
+    for secret in filter(None, secrets):
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+    return text
