@@ -1,7 +1,9 @@
-"""Progress bars for streams and searches (need rich)."""
+"""Progress bars for streams, fits and searches (need rich)."""
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
@@ -53,3 +55,36 @@ def stream_bar(total: int | None) -> Iterator[Callable[..., None]]:
                 progress.update(task, description=text)
 
         yield report
+
+
+@contextmanager
+def fit_bar() -> Iterator[None]:
+    """Show a bar over a fit: its last message and, while planes are solved, for how many classes they are."""
+    log = logging.getLogger("fbtwsvm")
+    level = log.level
+    with _bar("{task.description}") as progress:
+        progress.add_task("learning", total=None)
+        handler = _Messages(progress)
+        log.addHandler(handler)
+        log.setLevel(logging.DEBUG)
+        try:
+            yield
+        finally:
+            log.removeHandler(handler)
+            log.setLevel(level)
+
+
+class _Messages(logging.Handler):
+    """Shows messages of the library as the text of a bar; "3 of 10" in a message moves the bar."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__()
+        self.progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a message."""
+        text = record.getMessage()
+        counted = re.search(r"(\d+) of (\d+)", text)
+        (task,) = self.progress.tasks
+        task.total = int(counted[2]) if counted else None  # None: how much is left is not known
+        self.progress.update(task.id, completed=int(counted[1]) if counted else 0, description=text)

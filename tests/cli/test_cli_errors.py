@@ -38,6 +38,7 @@ USAGE = [
     ("stream DATA/train.csv -t kind --report r.pdf", ".html or .png"),
     ("stream DATA/train.csv --model MODEL --C 7", "keeps what it was made with"),
     ("stream DATA/train.csv --model MODEL --target size", "keeps what it was made with"),
+    ("tune DATA/train.csv -t kind --plot search.bmp", "--plot ends in .png, .svg, .pdf, not .bmp"),
     ("generate moons", "there are the generators"),
     ("generate sea --json", "--output"),
     ("predict MODEL DATA/test.csv -o MODEL", "is the model or the source"),
@@ -62,6 +63,8 @@ WRONG_DATA = [
     ("evaluate MODEL none.csv", "no rows"),
     ("info nowhere.fbt", "There is no file nowhere.fbt"),
     ("train DATA/train.csv -t zzz -o m.fbt", "no column 'zzz'"),
+    ("train DATA/train.csv -t weight -o m.fbt", "'weight' holds 1,000 different numbers in 1,000 rows"),
+    ("predict MODEL DATA/test.csv -o old.csv --keep colur", "--keep: the source has no column 'colur'"),
     ("merge MODEL MODEL -o m.fbt", "twice"),
     ("stream none.csv -t kind --model m.fbt", "no rows"),
 ]

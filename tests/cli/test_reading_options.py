@@ -106,6 +106,9 @@ def test_other_verbs_set_bad_rows_aside(good, mixed, tmp_path):
     answers = called("predict", model, mixed[0], *SKIP).splitlines()
     assert len(answers) == 1 + 900 + len(with_labels_only)
     assert fbtwsvm_json("update", model, mixed[0], *SKIP)["set_aside"] == len(BAD)
+    none = write(tmp_path / "none.csv", ["x,red,0"] * 3)
+    assert called("predict", model, none, *SKIP) == '"prediction"\n'
+    assert "no rows that can be read" in called("evaluate", model, none, *SKIP, status=1)
 
 
 @pytest.mark.parametrize("number", [i for i in BAD if i not in (3, 50)])

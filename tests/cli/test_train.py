@@ -216,7 +216,6 @@ def test_predict_and_evaluate(data, model, tmp_path):
 def test_no_rows_give_no_answers(data, model, tmp_path):
     (tmp_path / "none.csv").write_text((data / "test.csv").read_text().splitlines()[0] + "\n")
     assert called("predict", model, tmp_path / "none.csv") == '"id","prediction"\n'
-    assert "as CSV" in called("predict", model, data / "test.csv", "-o", tmp_path / "a.parquet", status=2)
 
 
 def test_predict_answers_before_its_input_ends(data, model):

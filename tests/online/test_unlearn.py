@@ -54,9 +54,9 @@ def test_moments_are_exact_for_rows_that_are_not_kept():
     for k in range(3):
         rows = model_of(model).mapping.rows(X[rest][y[rest] == k])
         np.testing.assert_allclose(member.moments.grams[k], rows.T @ rows, atol=1e-7)
-    assert set(report.remaining) == {"condensed"}
+    assert set(report.remaining) == {"condensed", "memberships", "planes", "offsets"}
     assert 0 < len(report.remaining["condensed"]) <= 100
-    assert report.removed == 100 - len(report.remaining["condensed"])
+    assert (report.removed, report.without_trace, report.values_removed) == (100, 0, False)
 
 
 def test_ids_take_condensed_rows_out_as_well():
@@ -73,7 +73,8 @@ def test_ids_take_condensed_rows_out_as_well():
         trace = gone.traces[key]
         expected[:, y[key]] -= np.outer(trace.alpha, model_of(model).mapping.rows(X[[key]])[0])
     report = model.unlearn(X[condensed], y[condensed], ids=condensed)
-    assert report.complete
+    assert report.removed == len(condensed)
+    assert set(report.remaining) <= {"planes", "offsets", "memberships"}
     member = model_of(model).members[0]
     # Settling afterwards may condense further rows; nothing else has changed.
     assert np.linalg.norm(member.forgotten.dual_sums - expected) < 0.2 * np.linalg.norm(frozen)
@@ -106,7 +107,7 @@ def test_subtracting_what_was_not_there_is_refused():
         model.unlearn(X[y == 0][:1] + 50.0, [0])
     assert state(model) == before
     report = model.unlearn(X[y == 0][:20], np.zeros(20, dtype=int))
-    assert report.removed + len(report.remaining.get("condensed", [])) == 20
+    assert report.removed == 20
     assert all(np.linalg.eigvalsh(gram).min() > -1e-8 for gram in model_of(model).members[0].moments.grams)
 
 
@@ -124,8 +125,10 @@ def test_fading_rows_need_a_known_age():
     model = stream(FBTWSVM(memory=10, second_look=0, **options), X, y, 50)
     report = model.unlearn(X[100:150], y[100:150])
     assert len(report.remaining["age"]) > 30
+    assert report.removed == 50 - len(report.remaining["age"])  # those are still in the sums
     named = stream(FBTWSVM(memory=10, second_look=0, random_state=0, **options), X, y, 50, ids=np.arange(500))
-    assert named.unlearn(X[100:150], y[100:150], ids=np.arange(100, 150)).complete
+    report = named.unlearn(X[100:150], y[100:150], ids=np.arange(100, 150))
+    assert (report.removed, set(report.remaining)) == (50, {"memberships", "planes", "offsets"})
     member = model_of(named).members[0]
     weights = 0.5 ** (np.arange(499, -1, -1.0) / 200.0)
     weights[100:150] = 0.0
@@ -146,7 +149,8 @@ def test_landmarks_and_warm_up_are_reported():
     assert report.remaining["landmark"] == [0, 1]
     assert report.remaining["warm_up"] == [0, 1]
     assert "landmark" in str(report)
-    assert "1 row removed" in str(report)
+    assert report.remaining["residual"] == [0, 1, 2]
+    assert "3 rows taken out, nothing remains of 0 of them" in str(report)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -165,7 +169,8 @@ def test_nothing_of_a_removed_row_remains_in_the_bytes(dtype):
         assert len(mapped) > 5
         assert all(row.tobytes() in held for row in mapped)
         assert names[7].encode() in held
-        assert model.unlearn(X[chosen], y[chosen], ids=[names[i] for i in chosen]).complete
+        report = model.unlearn(X[chosen], y[chosen], ids=[names[i] for i in chosen])
+        assert report.complete if "accept" in keep else set(report.remaining) <= {"memberships", "planes", "offsets"}
         held = pickle.dumps(model)
         assert not any(row.tobytes() in held for row in mapped)
         assert not any(names[i].encode() in held or X[i].tobytes() in held for i in chosen)
@@ -187,7 +192,21 @@ def test_an_id_with_other_values_is_refused(feature_map):
     with pytest.raises(ValueError, match="was learned with other values"):
         model.unlearn(X[rows] + 0.05, y[rows], ids=rows)
     np.testing.assert_array_equal(model.planes_, before)
-    assert model.unlearn(X[rows], y[rows], ids=rows).complete
+    assert model.unlearn(X[rows], y[rows], ids=rows).values_removed
+
+
+def test_an_id_with_other_values_is_refused_for_stored_and_waiting_rows():
+    X, y = clouds(200)
+    model = FBTWSVM(warm_up=60, **FOURIER)
+    for seen in (40, 100, 101):  # in the warm-up, stored, and learned since the last re-solve
+        part = slice(model.inspect().seen if seen > 40 else 0, seen)
+        model.partial_fit(X[part], y[part], ids=range(part.start, seen))
+        before = state(model)
+        with pytest.raises(ValueError, match="other values"):
+            model.unlearn(X[[seen - 1]] + 0.05, y[[seen - 1]], ids=[seen - 1])
+        with pytest.raises(ValueError, match="another label"):
+            model.unlearn(X[[seen - 1]], (y[[seen - 1]] + 1) % 3, ids=[seen - 1])
+        assert state(model) == before
 
 
 def test_kept_rows_are_found_by_value_in_single_precision():
@@ -224,7 +243,7 @@ def test_a_row_just_learned_is_unlearned_once():
     model = FBTWSVM(warm_up=100, second_look=0, **FOURIER)
     stream(model, X, y, 300, ids=np.arange(301))  # the last row waits for the next settle
     total = model_of(model).members[0].moments.counts.sum()
-    assert model.unlearn(X[300:], y[300:], ids=[300]).complete
+    assert model.unlearn(X[300:], y[300:], ids=[300]).values_removed
     assert model_of(model).members[0].moments.counts.sum() == total - 1
     with pytest.raises(ValueError, match="never learned"):
         model.unlearn(X[300:], y[300:], ids=[300])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +18,7 @@ from .info import info
 from .interrupts import Interrupts
 from .merge import merge
 from .model_file import release, written
-from .output import log, plain_warnings
+from .output import log, plain_warnings, visible
 from .predict import predict
 from .stream import stream
 from .train import train
@@ -33,8 +34,6 @@ app = typer.Typer(
     "(generate:sea?rows=1000).",
     epilog="--debug, with any verb, shows the traceback of an error. Exit status: 0 success, 1 wrong data, 2 wrong "
     "usage, 130 interrupted (143 by SIGTERM).",
-    no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -87,9 +86,9 @@ def run(arguments: list[str]) -> None:
         except Exception as error:
             if _was_interrupted(error):
                 status = interrupts.status
-            elif "--debug" in arguments:
-                raise
             else:
+                if "--debug" in arguments:
+                    print(*map(visible, traceback.format_exc().splitlines()), sep="\n", file=sys.stderr)
                 status = _explain(error, verb)
         finally:
             left = _what_is_left(verb)
@@ -103,15 +102,17 @@ def run(arguments: list[str]) -> None:
 
 def _status(arguments: list[str]) -> int:
     """Run the command and return its status."""
-    result: Any = app(arguments, standalone_mode=False)
+    result: Any = app(arguments or ["--help"], prog_name="fbtwsvm", standalone_mode=False)
     return result if isinstance(result, int) else 0
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
     """Whether an error is what compiled code has made of KeyboardInterrupt."""
-    while error is not None:
+    seen: list[BaseException] = []  # errors can be each other's context
+    while error is not None and error not in seen:
         if isinstance(error, KeyboardInterrupt):
             return True
+        seen.append(error)
         error = error.__cause__ or error.__context__
     return False
 

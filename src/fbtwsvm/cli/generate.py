@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pacsv
-import pyarrow.parquet as papq
 import typer
 
 from .._files import replacing
 from ..data.generators import GENERATORS, Generator, make
 from ..data.sources.base import numbered_table
 from .model_file import check_writable
-from .options import Json
+from .options import Json, completes
 from .output import log, print_json, progress
+from .table_files import PARQUET, table_writer
 
 
 def generate(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(GENERATORS)}.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help=f"One of {', '.join(GENERATORS)}.", autocompletion=completes(GENERATORS)),
+    ],
     *,
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Number of rows.")] = 1_000_000,
     output: Annotated[str, typer.Option("--output", "-o", help=".csv, .parquet or .npz file, or - for CSV.")] = "-",
@@ -48,15 +49,18 @@ def generate(
     if output == "-":
         if as_json:
             raise typer.BadParameter("--json describes the file that was written: give --output")
-        _write_csv(generator, rows, sys.stdout.buffer)
+        _write(generator, rows, output, "csv")
         return
     path = Path(output)
     check_writable(path)
-    write = {".csv": _write_csv, ".parquet": _write_parquet, ".npz": _write_npz}.get(path.suffix)
-    if write is None:
+    if path.suffix not in (".csv", ".npz", *PARQUET):
         raise typer.BadParameter(f"--output ends in .csv, .parquet or .npz, not {path.suffix or 'nothing'}")
-    with replacing(path) as file:
-        write(generator, rows, file)
+    if path.suffix == ".npz":
+        X, y = generator.rows(rows)
+        with replacing(path) as file:
+            np.savez(file, X=X, y=y)
+    else:
+        _write(generator, rows, output, "parquet" if path.suffix in PARQUET else "csv")
     if as_json:
         print_json({"output": str(path), "rows": rows, "bytes": path.stat().st_size})
     else:
@@ -81,20 +85,7 @@ def _tables(generator: Generator, rows: int) -> Iterator[pa.Table]:
             report(done, share=done / rows)
 
 
-def _write_csv(generator: Generator, rows: int, file: BinaryIO) -> None:
-    for number, table in enumerate(_tables(generator, rows)):
-        pacsv.write_csv(table, file, pacsv.WriteOptions(include_header=number == 0))
-
-
-def _write_parquet(generator: Generator, rows: int, file: BinaryIO) -> None:
-    writer = None
-    for table in _tables(generator, rows):
-        writer = writer or papq.ParquetWriter(file, table.schema)
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
-
-
-def _write_npz(generator: Generator, rows: int, file: BinaryIO) -> None:
-    X, y = generator.rows(rows)
-    np.savez(file, X=X, y=y)
+def _write(generator: Generator, rows: int, output: str, form: str) -> None:
+    with table_writer(output, form) as writer:
+        for table in _tables(generator, rows):
+            writer.write(table)

@@ -9,11 +9,11 @@ from ..export.modelfile import FORMAT
 from .model_file import read_model
 from .options import Json, ModelArgument
 from .output import few, mebibytes, print_facts, print_json
+from .predict import unseen_values
 
 _MOST_SHOWN = 12
 _MORE = " and {} more"
 _KEPT = "{support:,} support rows, {second_look:,} in reserve; {forgotten:,} forgotten, {condensed:,} condensed"
-_STREAM = "{source}, {rows:,} rows, accuracy {accuracy:.4f}"
 
 
 def info(model: ModelArgument, as_json: Json = False) -> None:
@@ -26,24 +26,26 @@ def info(model: ModelArgument, as_json: Json = False) -> None:
         return
     gamma = facts["map"]["gamma"]
     columns = [
-        column.name if column.categories is None else f"{column.name} ({len(column.categories)} categories)"
+        column.name if column.categories is None else f"{column.name} ({len(column.categories):,} categories)"
         for column in table_model.columns.columns
     ]
-    classes = few(list(map(str, facts["knows"]["classes"])), _MOST_SHOWN, "")
+    classes = list(map(str, facts["knows"]["classes"]))
+    unseen = facts["unseen_categories"]
     print_facts(
         f"{model}: {mebibytes(size)}, format {FORMAT}",
         [
             ("classifier", facts["classifier"]),
             ("stage", facts["stage"]),
-            ("map", f"{facts['map']['features']} features" + ("" if gamma is None else f", gamma {gamma:.4g}")),
-            ("target", f"{facts['columns']['target']}; classes {classes}"),
+            ("map", f"{facts['map']['features']:,} features" + ("" if gamma is None else f", gamma {gamma:.4g}")),
+            ("target", f"{facts['columns']['target']}, {len(classes):,} classes: {few(classes, _MOST_SHOWN, _MORE)}"),
             ("id", facts["columns"]["id"] or "none: rows are unlearned by their values"),
-            ("columns", f"{len(columns)}: {few(columns, _MOST_SHOWN, _MORE)}"),
+            ("columns", f"{len(columns):,}: {few(columns, _MOST_SHOWN, _MORE)}"),
             ("encoding", "{encode}, scale {scale}, missing values: {impute}".format(**facts["columns"])),
+            *([("not seen", f"since then {unseen_values(unseen)}")] if unseen else []),
             ("rows learned", f"{table_model.rows:,}"),
             ("kept", _KEPT.format(**facts["keeps"]) if facts["keeps"] else "-"),
             ("in memory", mebibytes(facts["bytes"])),
-            ("stream", _STREAM.format(**facts["stream"]) if facts["stream"] else "-"),
+            ("stream", _stream_words(facts["stream"]) if facts["stream"] else "-"),
             *[("moved", f"column {name}: {text}") for name, text in facts["moved"].items()],
         ],
     )
@@ -56,7 +58,7 @@ def describe(model: TableModel) -> dict[str, Any]:
     inspection = estimator.inspect()
     stages = {
         "batch": "learned at once",
-        "warm_up": f"warming up, {inspection.seen} of {inspection.warm_up} rows",
+        "warm_up": f"warming up, {inspection.seen:,} of {inspection.warm_up:,} rows",
         "stream": "on a stream",
     }
     return {
@@ -94,3 +96,8 @@ def _stream(model: TableModel) -> dict[str, Any] | None:
     if run is None:
         return None
     return {"source": run.name, "place": run.place, "rows": run.rows, "accuracy": run.record.score.all()[0]}
+
+
+def _stream_words(stream: dict[str, Any]) -> str:
+    tested = f"accuracy {stream['accuracy']:.4f}" if stream["accuracy"] == stream["accuracy"] else "no row tested"
+    return f"{stream['source']}, {stream['rows']:,} rows, {tested}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -24,13 +24,31 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", help="Where to wr
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for other programs.")]
 
 
-def option(name: str, kind: Any, text: str, panel: str, default: Any = None, flags: tuple[str, ...] = ()) -> Any:
-    """Return an option as a parameter of a function, which is how typer wants it."""
+def completes(values: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return the function that typer calls for tab completion of an option with these values."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [value for value in values if value.startswith(incomplete)]
+
+    return complete
+
+
+def option(
+    name: str,
+    kind: Any,
+    text: str,
+    panel: str,
+    default: Any = None,
+    flags: tuple[str, ...] = (),
+    values: Iterable[str] = (),
+) -> Any:
+    """Return an option as a parameter of a function, which is how typer wants it; `values` are for tab completion."""
     info = typer.Option(
         *(flags or ("--" + name.replace("_", "-"),)),
         help=text.replace("[", "\\["),  # rich would take brackets for markup
         rich_help_panel=panel,
         show_default=default is not None,
+        autocompletion=completes(values) if values else None,
     )
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])
 
@@ -138,7 +156,7 @@ _FORMAT = f"Format, if the name of the file does not show it: {', '.join(FORMATS
 READING = Group(
     "reading",
     (
-        option("form", str | None, _FORMAT, _PANEL, flags=("--format",)),
+        option("form", str | None, _FORMAT, _PANEL, flags=("--format",), values=FORMATS),
         option("delimiter", str | None, "Separator of columns in text; by default found in the first line.", _PANEL),
         option("no_header", bool, "The first line is a row; columns are then x0, x1, ...", _PANEL, False),
         option("n_features", int | None, "Columns of libsvm text; by default those of its first megabyte.", _PANEL),

@@ -4,24 +4,46 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from .._progress import stream_bar
+from .._progress import fit_bar, stream_bar
 
 Report = Callable[..., None]  # of progress: called with (rows, score=None, share=None)
+# Control characters, marks that reverse the direction of writing, and halves of characters, which cannot be printed.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: Any) -> str:
+    r"""Return a text as a terminal may get it: what could command the terminal is written as an escape, \x1b.
+
+    Labels, names of columns and files come from strangers.  All that the command prints passes through here.
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
+
+
+def say(text: str = "") -> None:
+    """Print one line of the result."""
+    print(visible(text))
 
 
 def print_json(result: dict[str, Any]) -> None:
     """Print a result for other programs."""
-    print(json.dumps(_plain(result), ensure_ascii=False, allow_nan=False))
+    print(json_line(result))
+
+
+def json_line(value: Any) -> str:
+    """Return a value as JSON in one line, with control characters as escapes."""
+    text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, default=str)
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:
@@ -39,29 +61,36 @@ def _plain(value: Any) -> Any:
 
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
     """Print a title and below it names with their values."""
-    print(title)
+    say(title)
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 2))
     table.add_column(style="dim")
     table.add_column()
     for name, value in facts:
-        table.add_row(name, value)
-    Console().print(table, markup=False)
+        table.add_row(visible(name), visible(value))
+    _print(table)
 
 
 def print_table(title: str, header: list[str], rows: Iterable[Iterable[Any]]) -> None:
     """Print a table."""
-    print(f"\n{title}")
+    say()
+    say(title)
     table = Table(header_style="")
     for name in header:
-        table.add_column(name, justify="right", overflow="fold")
+        table.add_column(visible(name), justify="right", overflow="fold")
     for row in rows:
-        table.add_row(*map(str, row))
-    Console().print(table, markup=False)
+        table.add_row(*map(visible, row))
+    _print(table)
+
+
+def _print(table: Table) -> None:
+    """Print a table whose texts are what they are: no markup, no names of emoji."""
+    Console(markup=False, emoji=False, highlight=False).print(table)
 
 
 def mebibytes(size: float) -> str:
     """Return a number of bytes in MiB."""
-    return f"{size / 2**20:.1f} MiB"
+    count = size / 2**20
+    return f"{count:,.1f} MiB" if count >= 0.1 else f"{count:.2g} MiB"
 
 
 def few(names: list[str], most: int, rest: str = ", ...") -> str:
@@ -71,7 +100,7 @@ def few(names: list[str], most: int, rest: str = ", ...") -> str:
 
 def log(message: str) -> None:
     """Print a message that is not the result, on the error stream."""
-    print(f"fbtwsvm: {message}", file=sys.stderr, flush=True)
+    print(f"fbtwsvm: {visible(message)}", file=sys.stderr, flush=True)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -86,9 +115,14 @@ def plain_warnings() -> None:
 
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Report]:
-    """Show a progress bar on a terminal; elsewhere nothing."""
+    """Show a progress bar over rows on a terminal; elsewhere nothing."""
     if quiet or not sys.stderr.isatty():
         yield lambda rows, score=None, share=None: None
         return
     with stream_bar(None) as report:
         yield report
+
+
+def fit_progress(quiet: bool = False) -> AbstractContextManager[None]:
+    """Show a progress bar over a fit on a terminal; elsewhere nothing."""
+    return nullcontext() if quiet or not sys.stderr.isatty() else fit_bar()

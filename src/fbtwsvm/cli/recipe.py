@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from sklearn.utils._param_validation import StrOptions
 
 from ..classifier import FBTWSVM, check_parameters, parameters_of
 from ..data.columns import ENCODINGS, IMPUTATIONS, SCALES, Choices
@@ -25,33 +26,33 @@ _COLUMN_HELP = {
     "target": "Column that holds the label.",
     "row_id": "Column that holds an id of each row, by which the row can be unlearned.",
     "drop": "Columns to leave out, separated by commas.",
-    "numeric": "Columns that must hold numbers; otherwise the first rows decide.",
-    "categorical": "Columns that hold categories, even if they look like numbers.",
+    "numeric": "Columns that must hold numbers, separated by commas; otherwise the first rows decide.",
+    "categorical": "Columns that hold categories, even if they look like numbers, separated by commas.",
     "encode": f"How categories become numbers: {' or '.join(ENCODINGS)}. [default: onehot]",
     "impute": f"What to do about missing values: {' or '.join(IMPUTATIONS)} of the first rows. [default: error]",
     "scale": f"How numbers are scaled, by the first rows: {', '.join(SCALES)}. [default: standard]",
-    "precision": "float32 or float64. [default: float32]",
+    "precision": "Precision of the numbers that are learned: float32 or float64. [default: float32]",
 }
 _COLUMN_FLAGS = {"target": ("--target", "-t"), "row_id": ("--id",)}
 _COLUMN_VALUES = {"encode": ENCODINGS, "impute": IMPUTATIONS, "scale": SCALES, "precision": ("float32", "float64")}
 _PARAMETER_HELP = {
     "kernel": f"Similarity of rows: {', '.join(KERNELS)}.",
-    "gamma": "Parameter of the rbf and laplacian kernels, larger for narrower kernels: auto, scale, or a number.",
+    "gamma": "Parameter of the rbf and laplacian kernels, larger for narrower kernels: auto, scale, or above 0.",
     "feature_map": "How the kernel is made explicit: auto, nystroem, fourier, orthogonal or exact (not on streams).",
-    "n_components": "Number of features of the map: auto, or a number.",
-    "C": "Cost of a row that is too close to the plane of the other class: a number, or for two classes a pair, 1,2.",
-    "reg": "Ridge penalty of the planes: a number, or for two classes a pair.",
+    "n_components": "Number of features of the map: auto, or a number from 1 on.",
+    "C": "Cost of a row that is too close to the plane of the other class: above 0, or for two classes a pair, 1,2.",
+    "reg": "Ridge penalty of the planes: above 0, or for two classes a pair.",
     "mu": "Membership share of rows closer to the centre of the other class than to their own: 0 to 1.",
     "membership": "Weight of a row by its distance from the class centre: fuzzy, printed (the paper's formula), none.",
     "multiclass": "How pairs of classes decide: dag (each class challenges the winner so far) or vote.",
     "decision": "What a pair compares: calibrated (values with a learned offset), value or distance (the paper's).",
     "class_weight": 'Weights of classes: none, balanced, or JSON such as {"yes": 2, "no": 1}.',
-    "tol": "Duality gap at which a plane counts as solved.",
-    "max_iter": "Maximum number of sweeps of the solver for a plane.",
+    "tol": "Relative duality gap at which a plane counts as solved: above 0.",
+    "max_iter": "Maximum number of sweeps of the solver for a plane: from 1 on.",
     "memory": "Stream: number of support rows kept of each class; none keeps all.",
-    "second_look": "Stream: number of idle rows of each class that are kept in reserve.",
+    "second_look": "Stream: number of idle rows of each class that are kept in reserve, from 0 on.",
     "forget_after": "Stream: a kept row that was idle this many times is forgotten (the paper's d); none: no limit.",
-    "forget_below": "Stream: dual variable up to which a row counts as idle (the paper's phi).",
+    "forget_below": "Stream: dual variable up to which a row counts as idle (the paper's phi), from 0 on.",
     "decay": "Stream: factor on the weight of all older rows with each new row, 1 for no fading; auto follows drift.",
     "half_life": "Stream: number of rows after which a row has half its weight, instead of --decay; none: no fading.",
     "accept": "Stream: rows that may become support rows: kkt (those that violate optimality), inside, outside or all.",
@@ -59,8 +60,8 @@ _PARAMETER_HELP = {
     "warm_up": "Stream: number of first rows, which fix columns, scale and map: auto (500), or a number.",
     "drift_detector": "Stream: hoeffding lets the model fade when its error rate rises; none.",
     "n_jobs": "Threads of a fit: none (BLAS decides), a number, or -1 for all; the model does not depend on it.",
-    "random_state": "Seed: an integer.",
-    "verbose": "1 prints the steps of a fit.",
+    "random_state": "Seed of all random choices: an integer from 0 on.",
+    "verbose": "0 prints nothing, 1 the steps of a fit, 2 also the progress of the solver.",
 }
 
 
@@ -188,11 +189,21 @@ def _read_config(path: Path | None) -> dict[str, dict[str, Any]]:
     return config
 
 
+def _words(name: str) -> tuple[str, ...]:
+    """Return the words that a parameter can be, for tab completion."""
+    words = ["hoeffding"] if name == "drift_detector" else []
+    for constraint in FBTWSVM._parameter_constraints[name]:
+        if isinstance(constraint, StrOptions):
+            words += sorted(constraint.options)
+    return (*words, *(["none"] if None in FBTWSVM._parameter_constraints[name] else []))
+
+
 def _options() -> tuple[Any, ...]:
     """Return an option for each choice of columns and each parameter of the classifier."""
     panel = "Columns"
     columns = [
-        option(name, str | None, text, panel, flags=_COLUMN_FLAGS.get(name, ())) for name, text in _COLUMN_HELP.items()
+        option(name, str | None, text, panel, flags=_COLUMN_FLAGS.get(name, ()), values=_COLUMN_VALUES.get(name, ()))
+        for name, text in _COLUMN_HELP.items()
     ]
     panel = "Parameters of the classifier"
     text = "TOML file with tables [model] and [columns]; options win over it."
@@ -200,7 +211,8 @@ def _options() -> tuple[Any, ...]:
     parameters = []
     for name, value in (FBTWSVM().get_params(deep=False) | {"random_state": 0}).items():
         default = "none" if value is None else value
-        parameters.append(option(name, str | None, f"{_PARAMETER_HELP[name]} [default: {default}]", panel))
+        text = f"{_PARAMETER_HELP[name]} [default: {default}]"
+        parameters.append(option(name, str | None, text, panel, values=_words(name)))
     return (*columns, config, *parameters)
 
 

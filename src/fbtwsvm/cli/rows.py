@@ -14,7 +14,6 @@ from .output import Report
 
 CHUNK = 1000
 _PIECE = 8192
-_MOST_ANSWER_BYTES = 64 * 2**20  # of the labels that are predicted at once
 _MOST_BYTES = 4 * 2**30  # of a table that is read at once
 
 
@@ -49,9 +48,8 @@ def learn(model: TableModel, tables: Iterable[pa.Table], source: Source, report:
         raise DataError(f"{source.name} has no rows.")
 
 
-def pieces(source: Source, model: TableModel) -> Iterator[pa.Table]:
-    """Yield all rows of a source as they come, at most so many at a time that their answers fit into little memory."""
-    step = max(1, min(_PIECE, _MOST_ANSWER_BYTES // model.estimator.classes_.itemsize))  # all answers have one width
+def pieces(source: Source) -> Iterator[pa.Table]:
+    """Yield all rows of a source as they come, at most so many at a time as are predicted at once."""
     for table in source.tables():
-        for first in range(0, table.num_rows, step):
-            yield table.slice(first, step)
+        for first in range(0, table.num_rows, _PIECE):
+            yield table.slice(first, _PIECE)

@@ -17,7 +17,7 @@ from ..online.warm_up import warm_up_rows
 from .bad_rows import BadRows
 from .model_file import claim, read_model, show_written, write_model
 from .options import READING, Json, SourceArgument, SourceOptions, with_options
-from .output import Report, progress
+from .output import Report, fit_progress, progress
 from .recipe import RECIPE, Recipe
 from .rows import CHUNK, learn, read_all
 
@@ -38,21 +38,24 @@ def train(
     """Learn a model from all rows of a source, at once or in chunks."""
     claim(output, "train")
     bad = reading.bad_rows()
-    with progress(as_json) as report:
-        if like is not None:
-            if recipe.parameters or recipe.columns:
-                raise typer.BadParameter(
-                    "--like takes columns and parameters from the other model: leave those options out"
-                )
-            model = _empty_copy(like)
-            rows = reading.open(source, model.columns)
+    if like is not None:
+        if recipe.parameters or recipe.columns:
+            raise typer.BadParameter(
+                "--like takes columns and parameters from the other model: leave those options out"
+            )
+        model = _empty_copy(like)
+        rows = reading.open(source, model.columns)
+        with progress(as_json) as report:
             learn(model, in_chunks(rows.tables(), chunk or CHUNK), rows, report, bad)
-        elif chunk is None:
-            choices = recipe.choices()
+    elif chunk is None:
+        choices = recipe.choices()
+        with progress(as_json) as report:
             table = bad.of_all(read_all(reading.open(source), report), choices)
+        with fit_progress(as_json):
             model = TableModel.fit(table, choices, recipe.estimator())
-        else:
-            recipe.choices()
+    else:
+        recipe.choices()
+        with progress(as_json) as report:
             model = _train_in_chunks(reading.open(source), chunk, recipe, report, bad)
     write_model(model, output)
     show_written(model, output, as_json, bad)

@@ -9,15 +9,19 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from .._files import replacing
 from ..data.table_model import TableModel
 from ..search.cv import FBTWSVMCV
 from .model_file import check_writable, claim, write_model
-from .options import READING, Json, SourceArgument, SourceOptions, with_options
-from .output import print_json, print_table, progress
+from .options import READING, Json, SourceArgument, SourceOptions, completes, with_options
+from .output import fit_progress, print_json, print_table, progress, say
 from .recipe import RECIPE, Recipe
 from .rows import read_all
 
 _SHOWN = 5  # candidates that are printed
+_PICTURES = (".png", ".svg", ".pdf")
+_SEARCHES = ("grid", "tpe")
+_SEARCH_HELP = "grid tries all combinations; tpe chooses candidates by what it has seen (needs fbtwsvm\\[tune])."
 
 
 @with_options(READING, RECIPE)
@@ -26,19 +30,30 @@ def tune(
     *,
     recipe: Recipe,
     reading: SourceOptions,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the best model.")] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 3,
-    search: Annotated[str, typer.Option(help="grid, or tpe (extra [tune]).")] = "grid",
-    trials: Annotated[int, typer.Option(min=1, help="Candidates of tpe.")] = 60,
-    sample: Annotated[int, typer.Option(min=10, help="Maximum number of rows used in the search.")] = 10_000,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Learn all rows with the best parameters, and write the model."),
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation; each is tested once.")] = 3,
+    search: Annotated[str, typer.Option(help=_SEARCH_HELP, autocompletion=completes(_SEARCHES))] = "grid",
+    trials: Annotated[int, typer.Option(min=1, help="Number of candidates that tpe tries.")] = 60,
+    sample: Annotated[
+        int, typer.Option(min=10, help="Most rows used in the search, drawn at random from all; the fit uses all rows.")
+    ] = 10_000,
     picture: Annotated[
-        Path | None, typer.Option("--plot", help="Write a picture of the search (PNG, SVG, PDF).")
+        Path | None, typer.Option("--plot", help="Write a picture of the scores: .png, .svg or .pdf.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Choose gamma, C, reg and membership by cross-validation; those given as options stay as they are."""
-    if search not in ("grid", "tpe"):
+    """Choose gamma, C, reg and membership by cross-validation; those given as options stay as they are.
+
+    Tried are five values of gamma, each twice the one before, around the one that train would take; five of C, 1/4 to
+    64; five of reg, 0.001 to 0.1; and membership fuzzy and none. The score is the accuracy, the mean over the folds.
+    """
+    if search not in _SEARCHES:
         raise typer.BadParameter(f"--search is grid or tpe, not {search}")
+    if picture is not None and picture.suffix not in _PICTURES:
+        raise typer.BadParameter(f"--plot ends in {', '.join(_PICTURES)}, not {picture.suffix or 'nothing'}")
     if output is not None:
         claim(output, "tune")
     if picture is not None:
@@ -61,11 +76,14 @@ def tune(
         **fixed,
     ).fit(X, y)
     if output is not None:
-        write_model(TableModel.fit(table, choices, estimator.set_params(**tuned.best_params_)), output)
+        with fit_progress(as_json):
+            best = TableModel.fit(table, choices, estimator.set_params(**tuned.best_params_))
+        write_model(best, output)
     if picture is not None:
         from ..evaluate.plot import figure_of_search
 
-        figure_of_search(tuned).savefig(picture, dpi=120)
+        with replacing(picture) as file:
+            figure_of_search(tuned).savefig(file, format=picture.suffix[1:], dpi=120)
     _show(tuned, output, as_json)
 
 
@@ -83,7 +101,8 @@ def _show(tuned: FBTWSVMCV, output: Path | None, as_json: bool) -> None:
     title = f"{count} candidates, {results['stopped'].sum()} stopped early, {tuned.search_time_:.1f} s; the best:"
     print_table(title, [*tuned.best_params_, "score", "+-"], rows)
     options = " ".join(f"--{name.replace('_', '-')} {_short(value)}" for name, value in tuned.best_params_.items())
-    print(f"\nas options: {options}" if output is None else f"\nthe best, learned from all rows: {output}")
+    say()
+    say(f"as options: {options}" if output is None else f"the best, learned from all rows: {output}")
 
 
 def _short(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..online.unlearn import REASONS
 from .model_file import claim, read_model, write_model
 from .options import READING, Json, ModelArgument, Output, SourceArgument, SourceOptions, with_options
-from .output import few, log, print_json, progress
+from .output import few, log, print_json, progress, say
 from .rows import read_all
 
 
@@ -36,8 +36,8 @@ def unlearn(
         counts = {"removed": table.num_rows, "without_trace": unlearned.removed}
         print_json({"model": str(path), **counts, "remaining": remaining, "rows": table_model.rows})
         return
-    print(
+    say(
         f"{table.num_rows:,} rows removed, {unlearned.removed:,} of them without a trace; {table_model.rows:,} are left"
     )
     for reason, names in remaining.items():
-        print(f"something remains of {len(names):,} ({few(names, 10)}): {REASONS[reason]}")
+        say(f"something remains of {len(names):,} ({few(names, 10)}): {REASONS[reason]}")

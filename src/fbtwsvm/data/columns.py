@@ -26,6 +26,7 @@ from .problems import (
     size_problems,
 )
 from .sources.base import DataError
+from .target import check_target
 from .values import as_dates, as_integers, as_numbers, as_texts
 
 __all__ = ["ENCODINGS", "IMPUTATIONS", "SCALES", "Choices", "Column", "Columns"]
@@ -71,8 +72,11 @@ class Columns:
     def of(cls, table: pa.Table, choices: Choices) -> Columns:
         """Choose columns and encoding from the first rows."""
         names = features(table.column_names, choices)
+        text_labels = choices.target in choices.categorical
+        if not text_labels:
+            check_target(choices.target, table[choices.target])
         chosen = [choose_column(name, table[name], choices) for name in names]
-        is_whole = choices.target not in choices.categorical and as_integers(table[choices.target]) is not None
+        is_whole = not text_labels and as_integers(table[choices.target]) is not None
         empty = np.empty(0)
         columns = cls(choices, chosen, "whole" if is_whole else "text", empty, empty, empty, empty)
         raw = columns._encode(table, 0)

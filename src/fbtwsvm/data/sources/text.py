@@ -107,7 +107,9 @@ class TextSource(FileSource):
             try:
                 size = self._read_head(text, ended=not piece and not self._may_grow())
             except DataError as error:
-                raise changed(self.name, rows) if rows else error from error
+                if rows:
+                    raise changed(self.name, rows) from error
+                raise
             if size is not None:
                 if self._places is not None and not rows:
                     self._places.add(text[:size], np.empty(0, np.int64))

@@ -1,0 +1,79 @@
+"""Help of the command and of its verbs, and tab completion."""
+
+import pytest
+
+from command import called
+from fbtwsvm.cli import app
+
+
+def test_the_bare_command_is_its_help(capsys):
+    with pytest.raises(SystemExit) as ended:
+        app.run([])
+    printed = capsys.readouterr()
+    assert ended.value.code == 0
+    assert "Usage: fbtwsvm" in printed.out
+    assert "evaluate" in printed.out
+    assert printed.err == ""
+    assert called("--help").split() == printed.out.split()
+
+
+@pytest.mark.parametrize("verb", [verb.__name__ for verb, _ in app._VERBS])
+def test_every_option_has_words(verb):
+    command = app.typer.main.get_command(app.app).commands[verb]
+    for parameter in command.params:
+        assert parameter.help and len(parameter.help.split()) > 1, parameter.name  # noqa: PT018
+
+
+def test_tune_says_what_it_tries_and_in_which_units():
+    shown = " ".join(called("tune", "--help").replace("│", " ").split())
+    for words in (
+        "five values of gamma",
+        "five of C, 1/4 to 64",
+        "five of reg, 0.001 to 0.1",
+        "membership fuzzy and none",
+        "The score is the accuracy",
+        "tpe chooses candidates by what it has seen (needs fbtwsvm[tune])",
+        "Most rows used in the search",
+        "numbers, separated by commas",
+    ):
+        assert words in shown
+
+
+def test_what_tune_says_is_what_it_tries():
+    """The values in the help are those of the search."""
+    from fbtwsvm import FBTWSVM, FBTWSVMCV
+    from fbtwsvm.search.grid import values_to_try
+
+    grid = values_to_try(FBTWSVMCV().get_params(deep=False), FBTWSVM(), lambda: 1.0)
+    assert (len(grid["gamma"]), grid["gamma"][1] / grid["gamma"][0]) == (5, 2.0)
+    assert grid["C"] == [0.25, 1.0, 4.0, 16.0, 64.0]
+    assert (len(grid["reg"]), grid["reg"][0], grid["reg"][-1]) == (5, pytest.approx(0.001), pytest.approx(0.1))
+    assert list(grid["membership"]) == ["fuzzy", "none"]
+
+
+COMPLETIONS = [
+    ("t", ["train", "tune"]),
+    ("train --fe", ["--feature-map"]),
+    ("train rows.csv --feature-map ", ["auto", "exact", "fourier", "nystroem", "orthogonal"]),
+    ("train rows.csv --scale s", ["standard"]),
+    ("train rows.csv --drift-detector ", ["hoeffding", "none"]),
+    ("tune rows.csv --search ", ["grid", "tpe"]),
+    ("predict model.fbt rows --format a", ["arff", "arrow"]),
+    ("generate s", ["sea"]),
+    ("predict --ke", ["--keep"]),
+]
+
+
+@pytest.mark.parametrize(("line", "completed"), COMPLETIONS, ids=[line for line, _ in COMPLETIONS])
+def test_tab_completes_verbs_options_and_values(line, completed, monkeypatch):
+    words = f"fbtwsvm {line}"
+    monkeypatch.setenv("_FBTWSVM_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    assert called().split() == completed
+
+
+def test_completion_can_be_installed(monkeypatch):
+    assert "--install-completion" in called("--help")
+    monkeypatch.setenv("_FBTWSVM_COMPLETE", "source_bash")
+    assert "complete -o default -F _fbtwsvm_completion fbtwsvm" in called()
