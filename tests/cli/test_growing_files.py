@@ -3,12 +3,15 @@
 import gzip
 import os
 import random
+import signal
 import subprocess
+import time
 
 import pytest
 
 import fbtwsvm as package
 from command import COMMAND, QUICK, assert_equal, called, fbtwsvm_json
+from fbtwsvm.classifier import model_of
 
 FULL = bool(os.environ.get("FBTWSVM_FULL"))
 OPTIONS = ("-t", "y", *QUICK)
@@ -127,3 +130,34 @@ def test_a_file_that_grows_at_random_places(lines, tmp_path):
         learned += stream_json(path, model, *(OPTIONS if not model.exists() else ()))["new_rows"]
         assert learned == text[:cut].count(b"\n") - 1
     assert package.load(model).rows == 900
+
+
+@pytest.mark.slow
+def test_killed_while_the_file_grows_and_is_rotated(tmp_path):
+    """Runs are killed while lines are written in pieces: every row is learned once; then another file is refused."""
+    kills, rows = (20, 60_000) if FULL else (1, 3000)
+    text = called("generate", "sea", "-n", rows, "--drift-every", rows // 4).encode()
+    path, model = tmp_path / "rows.csv", tmp_path / "m.fbt"
+    chance = random.Random(0)
+    command = [COMMAND, "stream", path, "--model", model, "--chunk", 20, "--checkpoint", 200, *OPTIONS]
+    written = len(text) // 3
+    path.write_bytes(text[:written])
+    for _ in range(kills):
+        with subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            more = text[written : written + chance.randrange(1, len(text) // (2 * kills))]
+            time.sleep(chance.uniform(0.0, 3.0))
+            with open(path, "ab") as file:  # while the process reads
+                file.write(more)
+            written += len(more)
+            process.kill()
+            said = process.communicate(timeout=100)[1].decode()
+            assert process.returncode in (0, -signal.SIGKILL), said
+    with open(path, "ab") as file:
+        file.write(text[written:])
+    stream_json(path, model, *(() if model.exists() else OPTIONS))
+    learned = package.load(model)
+    assert (learned.rows, learned.run.rows) == (rows, rows)
+    leader = model_of(learned.estimator).leader
+    assert int(leader.seen.sum() + leader.since_solve.sum()) == rows
+    path.write_bytes(text.replace(b"1", b"2", 50))
+    assert "does not begin any more" in called("stream", path, "--model", model, status=1)

@@ -22,7 +22,7 @@ from fbtwsvm.data.generators import make
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 FULL = bool(os.environ.get("FBTWSVM_FULL"))
 ROWS, KILLS, CHECKPOINT = (200_000, 20, 2000) if FULL else (8_000, 1, 500)
-FEW_ROWS, FEW_KILLS, SOON = (40_000, 20, 500) if FULL else (2_000, 1, 200)  # of the runs with other troubles
+FEW_ROWS, FEW_KILLS, SOON = (20_000, 20, 250) if FULL else (2_000, 1, 200)  # of the runs with other troubles
 RECIPE = ("-t", "y", "--n-components", "30", "--warm-up", "200", "--every", "200", "--half-life", "5000")
 OPTIONS = (*RECIPE, "--chunk", "20", "--checkpoint", str(CHECKPOINT))
 OTHERS = (*RECIPE, "--chunk", "20", "--checkpoint", str(SOON))
@@ -122,17 +122,23 @@ def test_killed_while_a_file_grows(tmp_path):
     start = text.index(b"\n", len(text) // 8)
     rows.write_bytes(text[:start])
     chance = random.Random(1)
+    step = (len(text) - start) // (FEW_KILLS + 1) + 1
+    limits = [start + step]  # the writer waits there until a run has ended: it writes during all of them
 
     def write():
         place = start
         with open(rows, "ab", buffering=0) as file:
             while place < len(text):
-                place += file.write(text[place : place + chance.randrange(1, len(text) // 200)])
-                time.sleep(0.02)
+                place += file.write(text[place : min(limits[-1], place + chance.randrange(1, step // 10))])
+                time.sleep(0.01)
+
+    def write_more():
+        limits.append(limits[-1] + step)
+        return package.load(killed).run.rows == FEW_ROWS if killed.exists() else False
 
     writer = threading.Thread(target=write)
     writer.start()
-    kills = killed_run(rows, killed, FEW_KILLS, options, finished=lambda: package.load(killed).run.rows == FEW_ROWS)
+    kills = killed_run(rows, killed, FEW_KILLS, options, write_more, write_more)
     writer.join()
     assert kills == FEW_KILLS
     compare(killed, whole, FEW_ROWS)

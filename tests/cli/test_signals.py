@@ -33,6 +33,20 @@ def test_while_the_command_starts(module):
     assert done.stderr == "fbtwsvm: interrupted; nothing was written\n"
 
 
+AFTER_THE_END = """
+import atexit, os, signal
+atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+from fbtwsvm.cli import main
+main()
+"""
+
+
+def test_after_all_is_done():
+    command = [sys.executable, "-c", AFTER_THE_END, "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def waiting(*arguments):
     """Start a command that reads a pipe into m.fbt, and return the process when it has begun."""
     process = subprocess.Popen(

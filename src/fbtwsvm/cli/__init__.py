@@ -14,7 +14,10 @@ def main() -> None:
         from .app import run
     except ImportError as error:
         sys.exit(f"fbtwsvm: the command needs {error.name}: pip install 'fbtwsvm[cli]'")
-    run(sys.argv[1:])
+    try:
+        run(sys.argv[1:])
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done but for leaving
 
 
 def _stop_at_once(number: int, frame: object) -> None:

@@ -128,7 +128,12 @@ def _metadata(model: FBTWSVM | TableModel, estimator: FBTWSVM) -> dict[str, str]
         columns = model.columns
         facts |= {"columns": columns.names, "encode": columns.choices.encode, "impute": columns.choices.impute}
         facts["source_columns"] = [
-            {"name": c.name, "categories": c.categories, "fill": c.fill if c.categories is None else c.most_frequent}
+            {
+                "name": c.name,
+                "categories": c.categories,
+                "dates": c.dates,
+                "fill": c.fill if c.categories is None else c.most_frequent,
+            }
             for c in columns.columns
         ]
     else:
