@@ -77,7 +77,8 @@ def run(arguments: list[str]) -> None:
     plain_warnings()
     status = 1
     try:
-        result: Any = app([argument for argument in arguments if argument != "--debug"], standalone_mode=False)
+        given = [argument for argument in arguments if argument != "--debug"]
+        result: Any = app(given, standalone_mode=False, obj=given)  # `stream` shows its command in the report
         status = result if isinstance(result, int) else 0
     except Exception as error:
         if debug:

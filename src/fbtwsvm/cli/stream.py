@@ -32,6 +32,7 @@ _LEARN = "testing and learning"
 
 @with_options(READING, RECIPE)
 def stream(
+    context: typer.Context,
     source: SourceArgument,
     *,
     recipe: Recipe,
@@ -74,7 +75,7 @@ def stream(
         log(f"all {finished.rows:,} rows went into the warm-up, so none was tested; a smaller --warm-up tests more")
         report = None
     if report is not None:
-        _write_report(finished, report)
+        _write_report(finished, report, context.obj)
     _show(finished, follower, model, report, as_json)
     if follower.interrupts.requested:
         raise typer.Exit(130)
@@ -216,11 +217,11 @@ class Follower:
             yield table
 
 
-def _write_report(model: TableModel, path: Path) -> None:
+def _write_report(model: TableModel, path: Path, command: list[str]) -> None:
     from ..report import write_report
 
     try:
-        write_report(model, path)
+        write_report(model, path, command)
     except OSError as error:
         raise DataError(f"{path} could not be written: {error.strerror or error}.") from error
 
