@@ -5,8 +5,10 @@ import os
 import re
 import shlex
 import shutil
+from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cache
 from html import unescape
 
 import numpy as np
@@ -201,8 +203,13 @@ def test_secrets_are_in_neither_command_nor_name(tmp_path):
     assert "<h1>postgresql://***@host/db SELECT 1</h1>" in text
 
 
-def reported(n_classes, columns=("a", "b", "c"), rows=900, *, labels=None, chunk=100, every=50, **parameters):
-    """Learn a small stream with the record that a report needs."""
+def reported(n_classes, columns=("a", "b", "c"), rows=900, **options):
+    """Return a small stream with the record that a report needs."""
+    return deepcopy(learned(n_classes, columns, rows, **options))
+
+
+@cache
+def learned(n_classes, columns, rows, *, labels=None, chunk=100, every=50, **parameters):
     random = np.random.default_rng(0)
     y = random.integers(n_classes, size=rows)
     labels = [f"<class & {k}>" for k in range(n_classes)] if labels is None else labels
@@ -230,7 +237,7 @@ def answered(counts, labels=None, **parameters):
     counts = np.asarray(counts)
     labels = np.arange(len(counts)) if labels is None else np.asarray(labels)
     true, answers = (np.repeat(part.ravel(), counts.ravel()) for part in np.indices(counts.shape))
-    model = reported(3, ("a", "b"), labels=labels[:3] if len(labels) > 3 else labels[[0, 0, 0]], **parameters)
+    model = reported(3, ("a", "b"), labels=tuple(np.resize(labels, 3).tolist()), **parameters)
     record = model.run.record
     record.score = Score(len(true))
     record.score.add(labels[true], labels[answers])
@@ -333,7 +340,7 @@ def test_rows_before_the_first_test_have_no_accuracy():
 
 
 def test_a_class_has_one_colour_in_all_plots():
-    model = answered(np.full((12, 12), 2), [f"{k}" for k in range(12)])
+    model = answered(np.full((12, 12), 2))
     shares = {area.get_label(): area.get_facecolor()[0, :3] for area in drawn_by(panels.balance, model).collections}
     points = {c.get_label(): c.get_facecolor()[0, :3] for c in drawn_by(panels.regions, model).collections}
     assert len(points) == 3
@@ -342,8 +349,9 @@ def test_a_class_has_one_colour_in_all_plots():
 
 
 def test_labels_and_names_are_text(tmp_path):
-    labels = ["<script>alert(1)</script>", "\x1b[31mred", "$a$ \u202eltr", "_" + "long" * 100]
-    model = reported(4, ("<b>", "x\x07\ud800y"), labels=labels)
+    labels = ("<script>alert(1)</script>", "\x1b[31mred", "$a$ \u202eltr", "_" + "long" * 100)
+    model = reported(4, ("<b>", "x\x07y"), labels=labels)
+    model.run.name = "rows\udcff.csv"  # as Python reads the name of a file that is not UTF-8
     for suffix in (".html", ".png"):
         write_report(model, tmp_path / f"r{suffix}", ["stream", "rows\udcff.csv\x1b[2J"])
     text = (tmp_path / "r.html").read_text()
@@ -351,13 +359,13 @@ def test_labels_and_names_are_text(tmp_path):
     assert "<b>x" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert not [letter for letter in text if not letter.isprintable() and letter not in "\n\u200b"]
-    for shown in (r"\x1b[31mred", r"\u202eltr", r"x\x07\ud800y", r"rows\udcff.csv\x1b[2J"):
+    for shown in (r"\x1b[31mred", r"\u202eltr", r"x\x07y", r"rows\udcff.csv\x1b[2J"):
         assert shown in text
     assert "long" * 20 not in text
 
 
 def test_letters_that_the_font_lacks(tmp_path, recwarn):
-    model = reported(2, labels=["\u732b", "\u72ac"])
+    model = reported(2, labels=("\u732b", "\u72ac"))
     write_report(model, tmp_path / "r.html")
     assert not recwarn.list  # the browser has them
     assert "\u732b" in (tmp_path / "r.html").read_text()
@@ -391,16 +399,16 @@ def test_any_number_of_classes(n_classes, tmp_path):
     assert (tmp_path / "r.png").read_bytes()[:4] == b"\x89PNG"
 
 
-@pytest.mark.parametrize(("n_classes", "form"), [(100, "<class & {}>"), (100, "{}"), (10, "{}"), (1, "{}")])
+@pytest.mark.parametrize(("n_classes", "form"), [(100, "<class & {}>"), (100, ""), (10, ""), (1, "")])
 def test_numbers_of_classes_in_a_browser(browser, tmp_path, n_classes, form):
     counts = np.random.default_rng(0).integers(50, size=(n_classes, n_classes))
-    model = answered(counts, [form.format(k) for k in range(n_classes)], decay="auto")
+    model = answered(counts, [form.format(k) for k in range(n_classes)] if form else None, decay="auto")
     write_report(model, tmp_path / "r.html", ["stream", "x" * 300])
     for width in (PHONE, DESK):
         show(browser, tmp_path / "r.html", width)
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width
         assert browser.execute_script(CLIPPED) == []
-        if form == "{}":  # longer names are turned
+        if not form:  # longer names are turned
             assert browser.execute_script(OVERLAPS) == []
 
 

@@ -13,19 +13,10 @@ if TYPE_CHECKING:
 
 Extent = tuple[float, float, float, float]
 
-# Ten colours that people with any kind of colour vision can tell apart (M. A. Petroff, arXiv:2107.02270).
-_COLOURS = [
-    "#3f90da",
-    "#ffa90e",
-    "#bd1f01",
-    "#94a4a2",
-    "#832db6",
-    "#a96b59",
-    "#e76300",
-    "#b9ac70",
-    "#717581",
-    "#92dadd",
-]
+# Ten colours that can be told apart with any kind of colour vision (M. A. Petroff, arXiv:2107.02270), greys last.
+_COLOURS = (
+    "#3f90da", "#ffa90e", "#bd1f01", "#b9ac70", "#92dadd", "#a96b59", "#e76300", "#832db6", "#717581", "#94a4a2",
+)  # fmt: skip
 _GOLDEN = 0.618034  # steps of this size along a colour map give neighbours in a list unlike colours
 _MOST_LETTERS = 24  # of a label in a legend
 _MOST_ENTRIES = 12  # of a legend of classes

@@ -138,8 +138,10 @@ def decision_regions(model: Any, X: Any, y: Any = None, *, ax: Axes | None = Non
     extent = show_colours(ax, 1 - strength[:, None] * (1 - colours[predicted]), first, second, zorder=0)
     own = np.full(len(X), -1) if y is None else _class_indices(classes, y)
     _draw_classes(ax, classes, colours, predicted, X, own)
-    if y is not None and (own < 0).any():
-        ax.scatter(*X[own < 0].T, marker="x", s=14, color="black", linewidth=0.8, zorder=2, label=_UNKNOWN)
+    unknown = X[own < 0]
+    if y is not None and len(unknown):
+        style: dict[str, Any] = {"marker": "x", "s": 14, "color": "black", "linewidth": 0.8, "zorder": 2}
+        ax.scatter(unknown[:, 0], unknown[:, 1], label=_UNKNOWN, **style)
     legend_below(ax, 4, fontsize=8, title="class", title_fontsize=8, markerscale=2)
     _name_axes(ax, model, extent)
     return ax
@@ -157,8 +159,9 @@ def _draw_classes(ax: Axes, classes: Array, colours: Array, predicted: Array, X:
     regions = np.bincount(predicted, minlength=count) / len(predicted)
     named = set(largest(regions + np.bincount(own[own >= 0], minlength=count) / len(own)).tolist())
     for k, label in enumerate(classes):
+        rows = X[own == k]
         name = drawn(label) if k in named else None
-        ax.scatter(*X[own == k].T, color=[colours[k]], label=name, **_POINT)
+        ax.scatter(rows[:, 0], rows[:, 1], color=[colours[k]], label=name, **_POINT)
     name_the_rest(ax, count - len(named))
 
 

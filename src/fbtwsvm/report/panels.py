@@ -107,7 +107,7 @@ def balance(ax: Axes, model: TableModel) -> None:
     if len(named) < len(labels):
         bands.append(np.delete(shares, named, axis=1).sum(axis=1))
         names.append(f"{len(labels) - len(named)} others")
-        band_colours.append(np.full(3, 0.8))
+        band_colours.append((0.8, 0.8, 0.8))
     ax.stackplot(rows, bands, labels=names, colors=band_colours, alpha=0.85)
     ax.set_ylabel("share of the last rows")
     ax.set_ylim(0, 1)
@@ -188,8 +188,9 @@ def regions(ax: Axes, model: TableModel) -> None:
     rows = kept * columns.scale + columns.shift
     named = largest(np.bincount(labels, minlength=len(classes)), _MOST_BANDS)
     for k in range(len(classes)):
+        x, y = rows[labels == k].T
         name = drawn(classes[k], _MOST_LETTERS) if k in named else None
-        ax.scatter(*rows[labels == k].T, s=7, color=[colours[k]], edgecolor="white", linewidth=0.3, label=name)
+        ax.scatter(x, y, s=7, color=[colours[k]], edgecolor="white", linewidth=0.3, label=name)
     name_the_rest(ax, len(classes) - len(named))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(5))
@@ -227,10 +228,10 @@ def _record(model: TableModel) -> Prequential:
     return model.run.record
 
 
-def _colours(model: TableModel) -> dict[Any, Array]:
+def _colours(model: TableModel) -> dict[Any, Any]:
     """Return the colour of each label, the same one in all plots."""
     labels = sorted({*_record(model).score.class_index, *model.estimator.classes_.tolist()})
-    return dict(zip(labels, class_colours(len(labels)), strict=True))
+    return dict(zip(labels, class_colours(len(labels)).tolist(), strict=True))
 
 
 def _line(ax: Axes, rows: Any, values: Any, **options: Any) -> None:
