@@ -19,6 +19,9 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` on first use and keep the machine code on disk.
 
     The fast-math flags only allow sums to be reordered and multiply-adds to be fused.
+
+    A function that Python calls must return nothing or numbers, and write arrays into those that it is given.  When
+    numba makes arrays for Python, a Ctrl-C at that moment becomes a SystemError instead of a KeyboardInterrupt.
     """
     return _compile(function, fastmath={"reassoc", "contract"})
 

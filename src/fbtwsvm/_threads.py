@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from threading import Lock
+from threading import Event, Lock, local
 from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
@@ -25,27 +25,42 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def _blas() -> list[Any]:
+    return [library for library in _controller().lib_controllers if library.user_api == "blas"]
+
+
 class _OneBlasThread:
     """Reference-counted limit of one BLAS thread."""
 
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
-        self._limit: Any = None
+        self._before: list[tuple[Any, int]] = []  # BLAS libraries and their numbers of threads
 
     def __enter__(self) -> None:
         with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                self._limit = _controller().limit(limits=1, user_api="blas")
+            if not self._before:
+                self._before = [(blas, blas.num_threads) for blas in _blas()]
+            for blas, _ in self._before if self._inside == 0 else ():
+                blas.set_num_threads(1)
+            self._inside += 1  # the last step: after an interrupt before it, the next one begins again
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limit.restore_original_limits()
+                for blas, count in self._before:
+                    blas.set_num_threads(count)
+                self._before = []
+
+
+class _Worker(local):
+    """What a thread knows of the work that it is part of."""
+
+    stop: Event | None = None
 
 
 _ONE_BLAS_THREAD = _OneBlasThread()
+_WORKER = _Worker()
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
@@ -62,8 +77,7 @@ def thread_count(n_jobs: int | None) -> int:
     """Return how many threads `n_jobs` means; None is as many as BLAS may use at present."""
     if n_jobs is not None:
         return int(effective_n_jobs(n_jobs))
-    blas = [library.num_threads or 1 for library in _controller().lib_controllers if library.user_api == "blas"]
-    return max(blas, default=1)
+    return max((library.num_threads or 1 for library in _blas()), default=1)
 
 
 def stream(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | None) -> Iterator[Out]:
@@ -77,8 +91,24 @@ def stream(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | Non
         if threads <= 1:
             yield from map(function, items)
             return
+        stop = _WORKER.stop or Event()
+
+        def work(item: In) -> Out:
+            _WORKER.stop = stop
+            return function(item)
+
         with ThreadPoolExecutor(threads) as pool:
-            yield from pool.map(function, items)
+            try:
+                yield from pool.map(work, items)
+            except BaseException:
+                stop.set()  # or Ctrl-C would wait until all of them are done
+                raise
+
+
+def stop_if_interrupted() -> None:
+    """Raise KeyboardInterrupt in a thread whose result nobody waits for any more; long loops call this."""
+    if _WORKER.stop is not None and _WORKER.stop.is_set():
+        raise KeyboardInterrupt
 
 
 def each(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | None) -> list[Out]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
-from copy import copy
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from operator import attrgetter
 from typing import Any, ClassVar, Self
@@ -23,6 +22,7 @@ from .batch.fit import fit_rows, fits_in_memory
 from .batch.model import BatchModel
 from .batch.spool import Spool, are_chunks, chunks_of
 from .features.kernels import KERNELS, Kernel, check_domain
+from .model.decision import Answers
 from .model.inspection import Inspection
 from .model.rows import CheckedRows, check_class_names, row_bytes
 from .model.settings import Parameters
@@ -32,26 +32,81 @@ from .online.model import StreamModel
 from .online.policy import policies_of
 from .online.unlearn import Unlearned
 from .online.warm_up import WarmUpModel
+from .solver.problem import SolverOptions
 
 Model = BatchModel | WarmUpModel | StreamModel
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _COUNT = Interval(Integral, 1, None, closed="left")
-_COLUMNS = ("n_features_in_", "feature_names_in_")
 _MOST_WITH_IDS = 64 * 2**20  # bytes of training rows with ids, which a fit keeps
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 
 
-def _fitted(name: str) -> Any:
-    """Return a fitted attribute: what the model has under this name."""
+_ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state")  # parameters that may change on a stream
+_IN_SUMS = ("C", "reg", "mu", "membership", "class_weight")  # parameters that the sums of a fit depend on
+
+
+@dataclass(frozen=True)
+class Learned:
+    """All that an estimator has learned; replaced in one step.
+
+    model       what learns and answers
+    columns     number and names of the columns, by the names of their attributes
+    promised    the classes that the user has named in `partial_fit`; None if any label may come
+    parameters  the parameters when the model was begun
+    """
+
+    model: Model
+    columns: dict[str, Any]
+    promised: Array | None
+    parameters: Parameters
+
+    @property
+    def classes(self) -> Array:
+        """Labels: those learned, and those promised."""
+        known = self.model.answers.classes
+        return known if self.promised is None else np.union1d(self.promised, known)
+
+    def spread(self, values: Array, axes: tuple[int, ...], fill: float = 0.0) -> Array:
+        """Return values of the classes learned as values of all classes, with `fill` for those not learned yet."""
+        known, every = self.model.answers.classes, self.classes
+        places = np.searchsorted(every, known)
+        for axis in axes if len(every) > len(known) else ():
+            shape = list(values.shape)
+            shape[axis] = len(every)
+            wide = np.full(shape, fill, dtype=values.dtype)
+            wide[(slice(None),) * axis + (places,)] = values
+            values = wide
+        return values
+
+
+def _attribute(name: str, axes: tuple[int, ...] = ()) -> Any:
+    """Return a fitted attribute: what the model has under this name; `axes` are those of classes."""
 
     def read(self: FBTWSVM) -> Any:
         value = getattr(self._model, name, None)
-        if self._model is None or (value is None and name != "gamma"):
+        if self._learned is None or (value is None and name != "gamma"):
             raise AttributeError(f"{type(self).__name__} has no {name}_: it is not fitted, or has none at this stage.")
-        return value
+        return self._learned.spread(np.asarray(value), axes) if axes else value
 
     return property(read)
+
+
+def _column(name: str) -> Any:
+    """Return an attribute for the number or the names of the columns, which scikit-learn reads and writes."""
+
+    def read(self: FBTWSVM) -> Any:
+        if name not in self._columns:
+            raise AttributeError(f"{type(self).__name__} has no {name}.")
+        return self._columns[name]
+
+    def write(self: FBTWSVM, value: Any) -> None:
+        self._checked_columns = {**self._columns, name: value}
+
+    def delete(self: FBTWSVM) -> None:
+        self._checked_columns = {key: value for key, value in self._columns.items() if key != name}
+
+    return property(read, write, delete)
 
 
 class FBTWSVM(ClassifierMixin, BaseEstimator):
@@ -301,22 +356,56 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    _model: Model | None = None  # all that was learned; replaced in one step
+    _learned: Learned | None = None  # all that was learned; replaced in one step
+    _checked_columns: dict[str, Any] | None = None  # of a copy on which scikit-learn notes the columns of a call
 
-    classes_ = _fitted("classes")
-    planes_ = _fitted("planes")
-    duality_gap_ = _fitted("gaps")
-    n_iter_ = _fitted("n_iter")
-    gamma_ = _fitted("gamma")
-    n_support_ = _fitted("n_support")
-    support_ = _fitted("support")
-    memberships_ = _fitted("memberships")
-    kept_ = _fitted("n_kept")
+    planes_ = _attribute("planes", axes=(0, 1))
+    duality_gap_ = _attribute("gaps", axes=(0, 1))
+    n_iter_ = _attribute("n_iter")
+    gamma_ = _attribute("gamma")
+    n_support_ = _attribute("n_support", axes=(0,))
+    support_ = _attribute("support")
+    memberships_ = _attribute("memberships")
+    kept_ = _attribute("n_kept")
+    n_features_in_ = _column("n_features_in_")
+    feature_names_in_ = _column("feature_names_in_")
+
+    @property
+    def classes_(self) -> Array:
+        """Labels, sorted."""
+        if self._learned is None:
+            raise AttributeError(f"{type(self).__name__} has no classes_: it is not fitted.")
+        return self._learned.classes
 
     @property
     def n_components_(self) -> int:
         """Number of features after the map."""
-        return int(self.planes_.shape[2]) - 1
+        if self._model is None:
+            raise AttributeError(f"{type(self).__name__} has no n_components_: it is not fitted.")
+        return int(self._model.planes.shape[2]) - 1
+
+    @property
+    def _model(self) -> Model | None:
+        return None if self._learned is None else self._learned.model
+
+    @property
+    def _columns(self) -> dict[str, Any]:
+        if self._checked_columns is not None:
+            return self._checked_columns
+        return {} if self._learned is None else self._learned.columns
+
+    def __copy__(self) -> Self:
+        """Return a copy; what learns in place is copied too."""
+        clone = self._probe()
+        if self._learned is not None and isinstance(self._learned.model, StreamModel):
+            clone._learned = replace(self._learned, model=self._learned.model.copy())
+        return clone
+
+    def _probe(self) -> Self:
+        """Return an estimator with the same parameters that shares all that was learned."""
+        probe = object.__new__(type(self))
+        probe.__dict__.update(self.__dict__)
+        return probe
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
         """Learn from all rows at once; a call that fails leaves the model as it was.
@@ -351,16 +440,18 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
                 model, columns = self._fit_chunks(X, sample_weight, ids)
             else:
                 model, columns = self._fit(X, y, sample_weight, ids)
-        self._publish(model, columns)
-        open_planes = int((model.gaps > self.tol).sum())
-        if open_planes:
+        self._warn_of_gap(float(model.gaps.max()))
+        return self._publish(model, columns=columns, promised=None)
+
+    def _warn_of_gap(self, largest: float) -> None:
+        """Warn if a plane was not solved to `tol`."""
+        if largest > self.tol:
             warn(
-                f"{open_planes} of {model.gaps.size - len(model.gaps)} planes stopped above tol={self.tol:g} "
-                f"(largest duality gap {model.gaps.max():.2g}). Raise max_iter (now {self.max_iter}) or tol; "
-                "float32 input cannot go below about 1e-6, rows that are mapped tile by tile not below 1e-4.",
+                f"Planes stopped above tol={self.tol:g} (largest duality gap {largest:.2g}). Raise max_iter (now "
+                f"{self.max_iter}) or tol; float32 input cannot go below about 1e-6, rows that are mapped tile by tile "
+                "not below 1e-4.",
                 ConvergenceWarning,
             )
-        return self
 
     def predict(self, X: Any) -> Array:
         """Labels of rows.
@@ -375,8 +466,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             The class that wins the DAG or the vote.
         """
-        model = self._fitted_model()
-        labels: Array = model.classes[self._decide(model, X, model.rule.winners)]
+        answers = self._fitted().model.answers
+        labels: Array = answers.classes[self._decide(answers, X, answers.rule.winners)]
         return labels
 
     def decision_function(self, X: Any) -> Array:
@@ -394,9 +485,12 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             that each class wins, plus less than a third of a vote for how clearly; where the winner of the DAG
             is not the class with most pairs, those two swap scores.
         """
-        model = self._fitted_model()
-        rule = model.rule
-        return self._decide(model, X, rule.margins if len(model.classes) == 2 else rule.scores)
+        learned = self._fitted()
+        answers, every = learned.model.answers, learned.classes
+        if len(answers.classes) == len(every) == 2:
+            return self._decide(answers, X, answers.rule.margins)
+        scores = learned.spread(self._decide(answers, X, answers.rule.scores), (1,), fill=-1.0)
+        return scores if len(every) != 2 else scores[:, 1] - scores[:, 0]
 
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities by pairwise coupling.
@@ -415,8 +509,25 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             Rows sum to one; columns follow `classes_`.
         """
-        model = self._fitted_model()
-        return self._decide(model, X, model.rule.probabilities)
+        learned = self._fitted()
+        answers = learned.model.answers
+        return learned.spread(self._decide(answers, X, answers.rule.probabilities), (1,))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            `log(predict_proba(X))`; minus infinity for a class that was promised and has no rows yet.
+        """
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
 
     def plane_values(self, X: Any, near: Any, pushed: Any) -> Array:
         """Value h.u of one plane: about zero at its own class, -1 or less beyond the other's margin.
@@ -435,12 +546,12 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             The values.
         """
-        model = self._fitted_model()
-        known = model.classes.tolist()
+        answers = self._fitted().model.answers
+        planes, known = self._fitted().model.planes, answers.classes.tolist()
         if near not in known or pushed not in known or near == pushed:
             raise ValueError(f"near and pushed must be two different classes of {known}, got {near!r} and {pushed!r}.")
         a, b = known.index(near), known.index(pushed)
-        return self._decide(model, X, lambda rows: rows @ model.planes[a, b])
+        return self._decide(answers, X, lambda rows: rows @ planes[a, b])
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
         """Learn a chunk of rows; a call that fails or is interrupted leaves the model as it was.
@@ -460,7 +571,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels; new ones may turn up at any time.
         classes : array-like, default=None
-            Not needed.  If given, a label that is not among them is an error.
+            Not needed.  If given, it binds: a label that is not among them is an error in this call and in all later
+            ones, and `classes_` and `predict_proba` have all of them from now on.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights; rows of weight zero are skipped.
         ids : array-like of shape (n_samples,), default=None
@@ -483,15 +595,15 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         >>> bool(model.score(X[1200:], y[1200:]) > 0.9)
         True
         """
-        rows, columns = self._check_stream(X, y, sample_weight, ids, classes)
-        parameters = parameters_of(self)
-        model = self._going_on(parameters)
+        rows, columns, promised = self._check_stream(X, y, sample_weight, ids, classes)
+        model = self._going_on()
         if ids is not None and model is not None:
             model.refuse_known(rows.ids)
         if sample_weight is not None:
             rows = rows.take(rows.weights > 0)
-        self._publish(learned(model, rows, parameters), columns)
-        return self
+        if classes is not None and isinstance(model, StreamModel):
+            model = model.copy()  # classes and rows are taken in the same step
+        return self._learn(model, rows, columns, promised)
 
     def settle(self) -> Self:
         """Re-solve now: bring the dual variables of all stored rows up to date, rather than when it is next due.
@@ -501,9 +613,13 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         FBTWSVM
             The model itself.
         """
-        model = self._fitted_model()
-        self._publish(model.resolved(), {})
-        return self
+        self._fitted()
+        model = self._model if isinstance(self._model, BatchModel) else self._going_on()
+        assert model is not None
+        model = model.resolved()
+        if isinstance(model, StreamModel):
+            self._warn_of_gap(model.largest_gap)
+        return self._publish(model)
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Unlearned:
         """Take rows out again, as if they had never been learned.
@@ -512,9 +628,11 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         (it keeps them, or sums over them, whichever is smaller); otherwise it goes on as a stream, from its sums.
 
         On a stream, each row is subtracted from the sums of its class.  If it is stored, which is found out by its id
-        or by its values, it goes with its dual variables.  The result equals training without the rows, to solver
-        tolerance, when every row is stored (`accept="all"`, `memory=None`, `forget_after=None`, no decay); otherwise
-        the returned report says what remains.  Offsets learned with `decision="calibrated"` are not taken back.
+        or by its values, it goes with its dual variables.  When every row is stored (`memory=None`, a large
+        `second_look`, no decay) and the map does not depend on rows (Fourier features with a number for gamma), nothing
+        remains: the result equals training without the rows, followed by `settle`, to solver tolerance.
+        Otherwise the returned report says what remains: of the row itself, or of its influence on which other rows were
+        kept, on their dual variables, and on offsets and trust.
 
         Parameters
         ----------
@@ -530,25 +648,29 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Returns
         -------
         Unlearned
-            How many rows are gone without a trace, and of which rows something remains, and why.
+            How many rows were taken out, and of which rows something remains, and why.
 
         Raises
         ------
         ValueError
             If a row cannot have been learned; the model is then as it was.
         """
-        known = self._fitted_model().classes
-        rows, columns = self._check_stream(X, y, sample_weight, ids, None)
+        known = self._fitted().model.classes
+        rows, columns, _ = self._check_stream(X, y, sample_weight, ids, None)
         unknown = np.setdiff1d(rows.y, known)
         if len(unknown):
-            raise ValueError(f"Nothing was unlearned: the model has no class {unknown[0]!r}.")
-        parameters, model = parameters_of(self), self._fitted_model()
+            raise ValueError(f"Nothing was unlearned: the model has no class {unknown[0].item()!r}.")
+        parameters, model = parameters_of(self), self._model
         left: Model
         if isinstance(model, BatchModel):
             left, result = unlearn_from(model, rows, parameters)
         else:
-            left, result = model.unlearn(rows, parameters)
-        self._publish(left, columns)
+            going_on = self._going_on()
+            assert going_on is not None
+            left, result = going_on.unlearn(rows, parameters)
+        if isinstance(left, StreamModel):
+            self._warn_of_gap(left.largest_gap)
+        self._publish(left, columns=columns)
         return result
 
     def merge(self, other: Any) -> Self:
@@ -568,14 +690,15 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         FBTWSVM
             The model itself, which now knows the rows of both.
         """
-        self._fitted_model()
-        other._fitted_model()
-        mine, theirs = self._going_on(parameters_of(self)), other._going_on(parameters_of(other))
+        promised, also = self._fitted().promised, other._fitted().promised
+        mine, theirs = self._going_on(), other._going_on()
         for model in (mine, theirs):
             if isinstance(model, WarmUpModel):
                 model.merge(None)  # refuses
-        self._publish(mine.merge(theirs), {})  # type: ignore[union-attr]
-        return self
+        merged = mine.merge(theirs)  # type: ignore[union-attr]
+        self._warn_of_gap(merged.largest_gap)
+        both = None if promised is None or also is None else np.union1d(promised, also)
+        return self._publish(merged, promised=both)
 
     def inspect(self) -> Inspection:
         """Look inside, in a few numbers: the stage of the model, rows seen, kept and forgotten, bytes.
@@ -585,20 +708,17 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Inspection
             Counts and sizes; `memory_report` has more of a stream.
         """
-        return self._fitted_model().inspect()
+        return self._fitted().model.inspect()
 
     def memory_report(self) -> MemoryReport:
-        """Show what a stream stores: support rows, what is left of other rows, and how many bytes it takes.
+        """Show what the model stores: support rows, what is left of other rows, and how many bytes it takes.
 
         Returns
         -------
         MemoryReport
             Print it, or use its parts: stored rows with their ids, memberships and dual variables.
         """
-        model = self._fitted_model()
-        if not isinstance(model, StreamModel):
-            raise ValueError("memory_report is about a stream that has left its warm-up: call partial_fit first.")
-        return report(model)
+        return report(self._fitted().model)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any) -> tuple[BatchModel, dict[str, Any]]:
         """Check rows and fit them."""
@@ -618,7 +738,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Fit chunks that can be read again."""
         if sample_weight is not None or ids is not None:
             raise ValueError("sample_weight and ids cannot be given beside chunks: use class_weight, or partial_fit.")
-        probe, parameters = copy(self), parameters_of(self)
+        probe, parameters = self._probe(), parameters_of(self)
         seen: list[int] = []
 
         def check(X: Any, y: Any) -> tuple[Array, Array]:
@@ -629,7 +749,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         with closing(Spool(chunks_of(chunks), check)) as rows:
             few = len(rows) <= _FEW_ROWS
             model = fit_rows(parameters, rows[:] if few else rows, rows.y, None, mapped=few)
-        return model, _columns_of(probe)
+        return model, probe._columns
 
     def _checked(
         self, X: Any, y: Any, *, first: bool = True, sparse: bool = True, dtype: Any = None, probe: Any = None
@@ -639,25 +759,25 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         scikit-learn writes the columns on the estimator that it is given: a copy, so that nothing changes if the call
         fails.
         """
-        probe = copy(self) if probe is None else probe
+        probe = self._probe() if probe is None else probe
         accept, kinds = ("csr" if sparse else False), [np.float64, np.float32] if dtype is None else dtype
         X, y = validate_data(probe, X, y, accept_sparse=accept, dtype=kinds, reset=first)
         if y.dtype.kind not in "iub":  # integers are labels
             check_classification_targets(y)
         self._check_domain(X)
-        return X, y, _columns_of(probe)
+        return X, y, probe._columns
 
     def _check_stream(
         self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any
-    ) -> tuple[CheckedRows, dict[str, Any]]:
-        """Check the rows of a call, before anything changes."""
+    ) -> tuple[CheckedRows, dict[str, Any], Array | None]:
+        """Check the rows of a call, before anything changes; return them, their columns and the promised classes."""
         model = self._model
-        columns: dict[str, Any] = {}
+        columns = self._columns
         if model is None:
             self._validate_params()
             policies_of(parameters_of(self))
             X, y, columns = self._checked(X, y)
-        elif self._is_plain(model, X) and _are_plain_labels(y, X):
+        elif self._is_plain(model.dtype, X) and _are_plain_labels(y, X):
             self._check_domain(X)
         else:
             X, y, columns = self._checked(X, y, first=False, dtype=model.dtype)
@@ -666,18 +786,37 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             rows = replace(rows, weights=weights)
         rows = _named(rows, ids)
-        if classes is not None:
-            check_class_names(self.class_weight, np.unique(classes))
-        if classes is not None and not np.isin(y, classes).all():
-            raise ValueError(f"y holds labels that are not in classes: {np.setdiff1d(y, classes)[:5]}.")
         if model is not None and (model.classes.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
             raise ValueError(f"y holds labels of another kind than those learned so far ({model.classes[:3]}...).")
-        return rows, columns
+        promised = self._promised(classes)
+        if promised is not None and not np.isin(y, promised).all():
+            raise ValueError(
+                f"y holds labels that are not in the classes given to partial_fit: {np.setdiff1d(y, promised)[:5]}."
+            )
+        return rows, columns, promised
 
-    def _is_plain(self, model: Model, X: Any) -> bool:
+    def _promised(self, classes: Any) -> Array | None:
+        """Return the classes that bind from now on: those of this call, or of an earlier one."""
+        promised = None if self._learned is None else self._learned.promised
+        if classes is None:
+            return promised
+        named = np.unique(np.asarray(classes))
+        check_class_names(self.class_weight, named)
+        if promised is not None and not np.array_equal(named, promised):
+            raise ValueError(
+                f"classes={named.tolist()[:10]} are not those of an earlier call, {promised.tolist()[:10]}: they bind "
+                "for the whole stream. Leave them out in later calls."
+            )
+        if self._model is not None and not np.isin(self._model.classes, named).all():
+            known = np.setdiff1d(self._model.classes, named)
+            raise ValueError(f"classes has no {known[0].item()!r}, a class that the model has learned already.")
+        return named
+
+    def _is_plain(self, dtype: np.dtype, X: Any) -> bool:
         """Whether scikit-learn's checks, which take longer than a small chunk does, have nothing to do."""
-        plain = isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 0 and not hasattr(self, "feature_names_in_")
-        if not plain or X.dtype != model.dtype or X.shape[1] != self.n_features_in_:
+        columns = self._columns
+        plain = isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 0 and "feature_names_in_" not in columns
+        if not plain or X.dtype != dtype or X.shape[1] != columns["n_features_in_"]:
             return False
         return bool(np.isfinite(X).all())
 
@@ -685,35 +824,84 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         if isinstance(self.feature_map, str):  # a given transformer has a domain of its own
             check_domain(self.kernel, X)
 
-    def _going_on(self, parameters: Parameters) -> WarmUpModel | StreamModel | None:
+    def _going_on(self) -> WarmUpModel | StreamModel | None:
         """Return the model that learns on from here; None before the first row."""
-        model = self._model
+        model, parameters = self._model, parameters_of(self)
         if isinstance(model, BatchModel):
+            if model.sums is not None:
+                self._refuse_changed(_IN_SUMS)
             return stream_from(model, parameters)
+        if isinstance(model, StreamModel):
+            model.take_back()  # what an interrupted call may have left
+            self._refuse_changed([name for name in vars(parameters) if name not in _ANY_TIME])
+            return model.with_options(SolverOptions(self.tol, self.max_iter, self.n_jobs))
         return model
 
-    def _fitted_model(self) -> Model:
-        if self._model is None:
+    def _refuse_changed(self, names: Iterable[str]) -> None:
+        """Raise ValueError if one of these parameters has changed since the model began to learn."""
+        learned = self._fitted()
+        for name in names:
+            then, now = getattr(learned.parameters, name), getattr(self, name)
+            if then is not now and then != now:
+                raise ValueError(
+                    f"{name} was {then!r} when the model began to learn and is {now!r} now: that has no effect on what "
+                    "was learned. Set it back, or begin a new model with the new value."
+                )
+
+    def _learn(
+        self,
+        model: WarmUpModel | StreamModel | None,
+        rows: CheckedRows,
+        columns: dict[str, Any],
+        promised: Array | None,
+    ) -> Self:
+        """Learn checked rows: done, or not done at all."""
+        parameters = parameters_of(self)
+        try:
+            fresh = WarmUpModel.begin(rows, parameters) if model is None else model.learn(rows, parameters)
+            if isinstance(fresh, StreamModel) and fresh is not model:
+                self._warn_of_gap(fresh.largest_gap)
+            return self._publish(fresh, columns=columns, promised=promised)
+        except BaseException:
+            if isinstance(model, StreamModel):
+                model.take_back()
+            raise
+
+    def _fitted(self) -> Learned:
+        if self._learned is None:
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' first."
             )
-        return self._model
+        return self._learned
 
-    def _publish(self, model: Model, columns: dict[str, Any]) -> None:
-        """Replace what was learned, in one step."""
-        if columns and "feature_names_in_" not in columns:
-            self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(columns, _model=model)
+    def _publish(self, model: Model, **changes: Any) -> Self:
+        """Let predictions and later calls use a model, in one step; `changes` are columns and promised classes.
+
+        That step is the last thing a call does.  An assignment and `return` let no signal through, so a call that
+        raises KeyboardInterrupt has not been done.
+        """
+        before = self._learned
+        if before is not None and before.model is model and isinstance(model, StreamModel):
+            model.publish()
+            return self
         if isinstance(model, StreamModel):
-            model.commit()
+            model.publish()
+        if before is None:
+            learned = Learned(model, **{"columns": {}, "promised": None, "parameters": parameters_of(self), **changes})
+        else:
+            goes_on = isinstance(before.model, StreamModel) and isinstance(model, StreamModel)
+            parameters = before.parameters if goes_on else parameters_of(self)
+            learned = replace(before, model=model, parameters=parameters, **changes)
+        self._learned = learned
+        return self
 
-    def _decide(self, model: Model, X: Any, rule: Callable[[Array], Array]) -> Array:
+    def _decide(self, answers: Answers, X: Any, rule: Callable[[Array], Array]) -> Array:
         """Map rows tile by tile and apply a rule to each tile."""
-        if not self._is_plain(model, X):
-            X = validate_data(self, X, accept_sparse="csr", dtype=model.mapping.dtype, reset=False)
+        if not self._is_plain(answers.mapping.dtype, X):
+            X = validate_data(self, X, accept_sparse="csr", dtype=answers.mapping.dtype, reset=False)
         self._check_domain(X)
         tiles = range(0, X.shape[0], _PREDICT_TILE)
-        return np.concatenate([rule(model.mapping.rows(X[i : i + _PREDICT_TILE])) for i in tiles])
+        return np.concatenate([rule(answers.mapping.rows(X[i : i + _PREDICT_TILE])) for i in tiles])
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._model is not None
@@ -739,21 +927,21 @@ def check_parameters(estimator: FBTWSVM) -> None:
 
 
 def model_of(estimator: FBTWSVM) -> Model:
-    """Return what a fitted estimator has learned, for those that write, export or inspect it."""
-    return estimator._fitted_model()
+    """Return the model of a fitted estimator, for those that write, export or inspect it."""
+    return estimator._fitted().model
 
 
-def with_model(estimator: FBTWSVM, model: Model, columns: dict[str, Any]) -> FBTWSVM:
+def with_model(estimator: FBTWSVM, model: Model, columns: dict[str, Any], promised: Array | None = None) -> FBTWSVM:
     """Give an estimator what it knows: a model from a file, or from a search."""
-    estimator._publish(model, columns)
-    return estimator
+    return estimator._publish(model, columns=columns, promised=promised)
 
 
-def learned(
-    model: WarmUpModel | StreamModel | None, rows: CheckedRows, parameters: Parameters
-) -> WarmUpModel | StreamModel:
-    """Return the model that knows checked rows too; None is a model that knows nothing."""
-    return WarmUpModel.begin(rows, parameters) if model is None else model.learn(rows, parameters)
+def learn_checked(estimator: FBTWSVM, rows: CheckedRows) -> None:
+    """Learn rows on a stream that need no check of their values, as `partial_fit` does."""
+    learned = estimator._fitted()
+    if (learned.model.classes.dtype.kind in "OUS") != (rows.y.dtype.kind in "OUS"):
+        raise ValueError(f"The label {rows.y[0]!r} is of another type than those learned so far.")
+    estimator._learn(estimator._going_on(), rows, learned.columns, learned.promised)
 
 
 def _named(rows: CheckedRows, ids: Any) -> CheckedRows:
@@ -765,11 +953,6 @@ def _named(rows: CheckedRows, ids: Any) -> CheckedRows:
     if len(set(names)) < len(names) or any(name is None for name in names):
         raise ValueError("ids must be given for every row and all be different.")
     return replace(rows, ids=names)
-
-
-def _columns_of(estimator: FBTWSVM) -> dict[str, Any]:
-    """Return what scikit-learn's checks have written on an estimator."""
-    return {name: vars(estimator)[name] for name in _COLUMNS if name in vars(estimator)}
 
 
 def _are_plain_labels(y: Any, X: Array) -> bool:

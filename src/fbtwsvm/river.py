@@ -10,9 +10,8 @@ import pandas as pd
 from river import base
 
 from ._arrays import Array
-from .classifier import FBTWSVM, model_of, parameters_of, with_model
+from .classifier import FBTWSVM, learn_checked, model_of
 from .model.rows import CheckedRows
-from .online.model import StreamModel
 from .online.warm_up import WarmUpModel
 
 
@@ -86,8 +85,8 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         """
         if not self.columns:
             return {}
-        probabilities = self._answer(self._row(x), "probabilities")[0]
-        return dict(zip(self.model_.classes_.tolist(), probabilities.tolist(), strict=True))
+        classes, probabilities = self._answer(self._row(x), "probabilities")
+        return dict(zip(classes.tolist(), probabilities[0].tolist(), strict=True))
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Predict the class of one row; None before the first row.
@@ -106,7 +105,8 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         """
         if not self.columns:
             return None
-        return self.model_.classes_[self._answer(self._row(x), "winners")[0]].item()
+        classes, winners = self._answer(self._row(x), "winners")
+        return classes[winners[0]].item()
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a data frame.
@@ -135,8 +135,8 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         """
         if not self.columns:
             return pd.DataFrame(index=X.index)
-        probabilities = self._answer(self._rows(X), "probabilities")
-        return pd.DataFrame(probabilities, index=X.index, columns=self.model_.classes_)
+        classes, probabilities = self._answer(self._rows(X), "probabilities")
+        return pd.DataFrame(probabilities, index=X.index, columns=classes)
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Predict the classes of the rows of a data frame.
@@ -153,7 +153,8 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         """
         if not self.columns:
             return pd.Series(dtype="object")
-        return pd.Series(self.model_.classes_[self._answer(self._rows(X), "winners")], index=X.index)
+        classes, winners = self._answer(self._rows(X), "winners")
+        return pd.Series(classes[winners], index=X.index)
 
     @property
     def _in_warm_up(self) -> bool:
@@ -194,18 +195,12 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
                 return
             if not np.isfinite(values).all():
                 raise ValueError("A row holds NaN or infinity: impute missing values first (river's StatImputer does).")
-            if (self.model_.classes_.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
-                raise ValueError(f"The label {y[0]!r} is of another type than those learned so far.")
-            stream = model_of(self.model_)
-            assert isinstance(stream, StreamModel)
-            stream = stream.learn(CheckedRows.unnamed(values, y), parameters_of(self.model_))
-            with_model(self.model_, stream, {})
+            learn_checked(self.model_, CheckedRows.unnamed(values, y))
         except BaseException:
             self.model_, self.columns, self.known_columns = before
             raise
 
-    def _answer(self, rows: Array, method: str) -> Array:
-        """Map rows and return the result of a method of the decision rule."""
-        model = model_of(self.model_)
-        answers: Array = getattr(model.rule, method)(model.mapping.rows(rows))
-        return answers
+    def _answer(self, rows: Array, method: str) -> tuple[Array, Array]:
+        """Map rows; return the classes and the result of a method of the decision rule."""
+        answers = model_of(self.model_).answers
+        return answers.classes, getattr(answers.rule, method)(answers.mapping.rows(rows))

@@ -1,5 +1,6 @@
 """Who leaves the kept rows, in which order, and what stays of them."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
 from fbtwsvm.online.condense import condense, forget
-from fbtwsvm.online.forgotten import Forgotten
+from fbtwsvm.online.forgotten import Forgotten, Traces
 from fbtwsvm.online.kept import Kept
 from helpers import clouds, stream
 
@@ -122,18 +123,31 @@ def test_what_leaves_is_summed_into_duals_boxes_counts_and_extremes():
     assert not forgotten.dual_sums[[0, 1], [0, 1]].any()
 
 
-def test_a_row_with_a_name_leaves_a_trace_that_lasts_once_committed():
+def test_a_row_with_a_name_leaves_a_trace_that_others_do_not_share():
     kept = one_class([1.0, 0.5], ids=["first", "second"])
     forgotten = Forgotten.nothing(2, 3)
+    other = deepcopy(forgotten, {id(forgotten.traces): forgotten.traces})
     condense(kept, 1, 100, np.ones(2), np.array([2.0, 1.0]), forgotten)
-    trace = forgotten.trace("first")
+    trace = forgotten.traces["first"]
     assert (trace.label, trace.time, trace.weight) == (0, 0, 1.0)
     assert trace.alpha.tolist() == [0.0, 0.5]  # that of a class with factor 1
     assert trace.total == pytest.approx(kept.rows[0].sum())
-    assert forgotten.traces == {}
-    forgotten.commit()
+    assert (trace.box.tolist(), trace.distance) == ([0.0, 0.5], 1.0)
     assert list(forgotten.traces) == ["first"]
-    assert forgotten.trace("second") is None
+    assert not len(other.traces)
+
+
+def test_traces_in_layers_are_a_dictionary():
+    random, traces, expected = np.random.default_rng(0), Traces(), {}
+    for step in range(60):
+        new = {(step, i): f"trace {step} {i}" for i in range(random.integers(0, 9))}
+        before, size = traces, len(traces)
+        traces = traces.joined(new)
+        expected |= new
+        assert len(before) == size
+    assert dict(traces) == expected
+    assert len(traces._layers) < 12
+    assert traces.get("unknown") is None
 
 
 @given(

@@ -73,11 +73,15 @@ def test_undo_puts_back_arrays_lists_numbers_and_parts():
     undo = Undo()
     undo.keep(thing, "ones", "names", "number")
     undo.keep_part(pairs, 1)
+    read = thing.ones
     thing.ones *= 2.0
-    names.append("new")
-    thing.number, thing.names = 4, ["other"]
+    thing.names.append("new")
+    thing.number = 4
     pairs[1] = -1.0
-    undo.restore()
+    assert names == []  # those who read the old list or array see no change
+    for _ in range(2):  # an interrupted restore can be repeated
+        undo.restore()
+    assert read.tolist() == [10.0, 10.0]
     assert (thing.ones.tolist(), thing.number, thing.names) == ([5.0, 5.0], 3, [])
     assert thing.names is names
     np.testing.assert_array_equal(thing.pairs, np.arange(8.0).reshape(2, 2, 2))

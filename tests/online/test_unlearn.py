@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
-from helpers import FOURIER, KEEP_ALL, clouds, fourier, state, stream
+from helpers import FOURIER, KEEP_ALL, Every, clouds, fourier, state, stream
 
 
 @settings(max_examples=25, deadline=None)
@@ -54,9 +54,9 @@ def test_moments_are_exact_for_rows_that_are_not_kept():
     for k in range(3):
         rows = model_of(model).mapping.rows(X[rest][y[rest] == k])
         np.testing.assert_allclose(member.moments.grams[k], rows.T @ rows, atol=1e-7)
-    assert set(report.remaining) == {"condensed"}
+    assert set(report.remaining) == {"condensed", "memberships", "planes", "offsets"}
     assert 0 < len(report.remaining["condensed"]) <= 100
-    assert report.removed == 100 - len(report.remaining["condensed"])
+    assert (report.removed, report.without_trace, report.values_removed) == (100, 0, False)
 
 
 def test_ids_take_condensed_rows_out_as_well():
@@ -73,7 +73,8 @@ def test_ids_take_condensed_rows_out_as_well():
         trace = gone.traces[key]
         expected[:, y[key]] -= np.outer(trace.alpha, model_of(model).mapping.rows(X[[key]])[0])
     report = model.unlearn(X[condensed], y[condensed], ids=condensed)
-    assert report.complete
+    assert report.removed == len(condensed)
+    assert set(report.remaining) <= {"planes", "offsets", "memberships"}
     member = model_of(model).members[0]
     # Settling afterwards may condense further rows; nothing else has changed.
     assert np.linalg.norm(member.forgotten.dual_sums - expected) < 0.2 * np.linalg.norm(frozen)
@@ -106,7 +107,7 @@ def test_subtracting_what_was_not_there_is_refused():
         model.unlearn(X[y == 0][:1] + 50.0, [0])
     assert state(model) == before
     report = model.unlearn(X[y == 0][:20], np.zeros(20, dtype=int))
-    assert report.removed + len(report.remaining.get("condensed", [])) == 20
+    assert report.removed == 20
     assert all(np.linalg.eigvalsh(gram).min() > -1e-8 for gram in model_of(model).members[0].moments.grams)
 
 
@@ -124,8 +125,10 @@ def test_fading_rows_need_a_known_age():
     model = stream(FBTWSVM(memory=10, second_look=0, **options), X, y, 50)
     report = model.unlearn(X[100:150], y[100:150])
     assert len(report.remaining["age"]) > 30
+    assert report.removed == 50 - len(report.remaining["age"])  # those are still in the sums
     named = stream(FBTWSVM(memory=10, second_look=0, random_state=0, **options), X, y, 50, ids=np.arange(500))
-    assert named.unlearn(X[100:150], y[100:150], ids=np.arange(100, 150)).complete
+    report = named.unlearn(X[100:150], y[100:150], ids=np.arange(100, 150))
+    assert (report.removed, set(report.remaining)) == (50, {"memberships", "planes", "offsets"})
     member = model_of(named).members[0]
     weights = 0.5 ** (np.arange(499, -1, -1.0) / 200.0)
     weights[100:150] = 0.0
@@ -146,7 +149,8 @@ def test_landmarks_and_warm_up_are_reported():
     assert report.remaining["landmark"] == [0, 1]
     assert report.remaining["warm_up"] == [0, 1]
     assert "landmark" in str(report)
-    assert "1 row removed" in str(report)
+    assert report.remaining["residual"] == [0, 1, 2]
+    assert "3 rows taken out, nothing remains of 0 of them" in str(report)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -165,7 +169,8 @@ def test_nothing_of_a_removed_row_remains_in_the_bytes(dtype):
         assert len(mapped) > 5
         assert all(row.tobytes() in held for row in mapped)
         assert names[7].encode() in held
-        assert model.unlearn(X[chosen], y[chosen], ids=[names[i] for i in chosen]).complete
+        report = model.unlearn(X[chosen], y[chosen], ids=[names[i] for i in chosen])
+        assert report.complete if "accept" in keep else set(report.remaining) <= {"memberships", "planes", "offsets"}
         held = pickle.dumps(model)
         assert not any(row.tobytes() in held for row in mapped)
         assert not any(names[i].encode() in held or X[i].tobytes() in held for i in chosen)
@@ -187,7 +192,21 @@ def test_an_id_with_other_values_is_refused(feature_map):
     with pytest.raises(ValueError, match="was learned with other values"):
         model.unlearn(X[rows] + 0.05, y[rows], ids=rows)
     np.testing.assert_array_equal(model.planes_, before)
-    assert model.unlearn(X[rows], y[rows], ids=rows).complete
+    assert model.unlearn(X[rows], y[rows], ids=rows).values_removed
+
+
+def test_an_id_with_other_values_is_refused_for_stored_and_waiting_rows():
+    X, y = clouds(200)
+    model = FBTWSVM(warm_up=60, **FOURIER)
+    for seen in (40, 100, 101):  # in the warm-up, stored, and learned since the last re-solve
+        part = slice(model.inspect().seen if seen > 40 else 0, seen)
+        model.partial_fit(X[part], y[part], ids=range(part.start, seen))
+        before = state(model)
+        with pytest.raises(ValueError, match="other values"):
+            model.unlearn(X[[seen - 1]] + 0.05, y[[seen - 1]], ids=[seen - 1])
+        with pytest.raises(ValueError, match="another label"):
+            model.unlearn(X[[seen - 1]], (y[[seen - 1]] + 1) % 3, ids=[seen - 1])
+        assert state(model) == before
 
 
 def test_kept_rows_are_found_by_value_in_single_precision():
@@ -224,7 +243,7 @@ def test_a_row_just_learned_is_unlearned_once():
     model = FBTWSVM(warm_up=100, second_look=0, **FOURIER)
     stream(model, X, y, 300, ids=np.arange(301))  # the last row waits for the next settle
     total = model_of(model).members[0].moments.counts.sum()
-    assert model.unlearn(X[300:], y[300:], ids=[300]).complete
+    assert model.unlearn(X[300:], y[300:], ids=[300]).values_removed
     assert model_of(model).members[0].moments.counts.sum() == total - 1
     with pytest.raises(ValueError, match="never learned"):
         model.unlearn(X[300:], y[300:], ids=[300])
@@ -236,3 +255,49 @@ def test_reported_positions_are_those_of_the_call_with_rows_without_weight():
     landmark = next(i for i, row in enumerate(X) if model_of(model).mapping.is_landmark(row[None])[0])
     report = model.unlearn(X[[5, landmark]], y[[5, landmark]], sample_weight=[0.0, 1.0])
     assert report.remaining["landmark"] == [1]
+
+
+@pytest.mark.parametrize("decision", ["value", "calibrated", "distance"])
+@pytest.mark.parametrize("membership", ["none", "fuzzy"])
+@pytest.mark.parametrize("accept", ["kkt", "all"])
+def test_nothing_remains_where_the_docs_promise_it(decision, membership, accept):
+    """Every number of the model is that of training without the rows, probabilities included."""
+    X, y = clouds(400, 3, spread=2.0)
+    out = np.random.default_rng(0).permutation(400)[:60]
+    rest = np.setdiff1d(np.arange(400), out)
+    options = {"decision": decision, "membership": membership, "accept": accept, "tol": 1e-10, "max_iter": 10**6}
+    options |= {"memory": None, "second_look": 10**6, "warm_up": 50, **FOURIER}
+    model = stream(FBTWSVM(**options), X, y, 37, ids=np.arange(400))
+    report = model.unlearn(X[out], y[out], ids=out)
+    again = stream(FBTWSVM(**options), X[rest], y[rest], 37, ids=rest).settle()
+    assert report.complete
+    assert (report.removed, report.without_trace) == (60, 60)
+    one, two = model_of(model), model_of(again)
+    for name in ("offsets", "learned_offsets", "slopes"):
+        np.testing.assert_allclose(getattr(one.decision, name), getattr(two.decision, name), atol=1e-3, err_msg=name)
+    np.testing.assert_array_equal(np.sort(one.tested.near != 0.0, axis=None), np.sort(two.tested.near != 0, axis=None))
+    first, second = (part.members[0] for part in (one, two))
+    for name in ("counts", "sums", "grams"):
+        np.testing.assert_allclose(getattr(first.moments, name), getattr(second.moments, name), atol=1e-9)
+    for name in ("planes", "low", "high", "farthest", "class_factors", "seen", "since_solve", "solved"):
+        np.testing.assert_allclose(getattr(first, name), getattr(second, name), atol=1e-5, err_msg=name)
+    kept, others = first.kept.by_class(), second.kept.by_class()
+    np.testing.assert_array_equal(kept.ids, others.ids)
+    for name in ("rows", "weights", "box", "alpha"):
+        np.testing.assert_allclose(getattr(kept, name), getattr(others, name), atol=1e-3, err_msg=name)
+    for name in ("dual_sums", "box_sums", "nearest", "farthest", "counts", "n_condensed"):
+        assert not getattr(first.forgotten, name).any(), name
+    assert not len(first.forgotten.traces)
+    assert (first.mean_weight, first.current_weight) == (second.mean_weight, second.current_weight)
+    np.testing.assert_allclose(model.predict_proba(X), again.predict_proba(X), atol=1e-4)
+    np.testing.assert_allclose(model.decision_function(X), again.decision_function(X), atol=1e-3)
+
+
+def test_trust_and_detectors_are_named_where_they_have_met_the_row():
+    X, y = clouds(300)
+    model = stream(FBTWSVM(decay="auto", warm_up=100, drift_detector=Every(10**6), **FOURIER), X, y, 50, ids=range(300))
+    report = model.unlearn(X[200:203], y[200:203], ids=range(200, 203))
+    assert report.removed == 3
+    assert {"trust", "detector", "planes"} <= set(report.remaining)
+    assert not report.complete
+    assert "half-lives" in str(report)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, array_bytes
-from ..model.decision import Decision, PairRule
+from ..model.decision import Answers, Decision, PairRule
 from ..model.fit_sums import FitSums
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
@@ -72,6 +72,11 @@ class BatchModel:
     def rule(self) -> PairRule:
         """The decision rule with its planes."""
         return PairRule(self.decision, self.planes)
+
+    @property
+    def answers(self) -> Answers:
+        """All that a prediction reads."""
+        return Answers(self.classes, self.mapping, self.rule)
 
     @property
     def n_components(self) -> int:

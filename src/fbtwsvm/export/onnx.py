@@ -26,6 +26,7 @@ from ..features.exact import ExactKernel
 from ..features.fourier import FourierFeatures
 from ..features.nystroem import NystroemFeatures
 from ..model._pair_loops import FLOOR, LEAST_CHANCE
+from ..model.decision import PairRule
 from ..online.committee import CommitteeRule
 
 _OPSET, _IR = 17, 8  # versions that all recent runtimes can read
@@ -99,11 +100,11 @@ def _model(model: FBTWSVM | TableModel) -> Any:
         scaled = graph.add("Div", shifted, graph.constant(model.columns.scale, np.float64))
         rows, given = graph.add("Cast", scaled, to=real), TensorProto.DOUBLE
     winners, scores = _decide(graph, estimator, _Planes(graph, estimator, rows))
-    _label(graph, estimator.classes_, winners)
+    _label(graph, model_of(estimator).classes, winners)
     graph.add("Identity", scores, output="scores")
     kinds = {"U": TensorProto.STRING, "O": TensorProto.STRING, "f": TensorProto.DOUBLE, "b": TensorProto.BOOL}
-    label_kind = kinds.get(estimator.classes_.dtype.kind, TensorProto.INT64)
-    n_classes = len(estimator.classes_)
+    label_kind = kinds.get(model_of(estimator).classes.dtype.kind, TensorProto.INT64)
+    n_classes = len(model_of(estimator).classes)
     tensor = helper.make_tensor_value_info
     inputs = [tensor("X", given, ["rows", estimator.n_features_in_])]
     outputs = [
@@ -122,7 +123,7 @@ def _model(model: FBTWSVM | TableModel) -> Any:
 
 def _metadata(model: FBTWSVM | TableModel, estimator: FBTWSVM) -> dict[str, str]:
     """Return what a caller needs, in JSON: the columns of X, the classes of the scores, the encoding."""
-    facts: dict[str, Any] = {"classes": estimator.classes_.tolist()}
+    facts: dict[str, Any] = {"classes": model_of(estimator).classes.tolist()}
     if isinstance(model, TableModel):
         columns = model.columns
         facts |= {"columns": columns.names, "encode": columns.choices.encode, "impute": columns.choices.impute}
@@ -198,13 +199,14 @@ class _Planes:
 
 def _decide(graph: _Graph, estimator: FBTWSVM, planes: _Planes) -> tuple[str, str]:
     """Add the decision, and return the names of the winners (class indices) and of the scores."""
-    rule, n_classes = model_of(estimator).rule, len(estimator.classes_)
+    rule, n_classes = model_of(estimator).answers.rule, len(model_of(estimator).classes)
     if n_classes == 1:
-        none = planes.values(estimator.planes_[0])
+        none = planes.values(model_of(estimator).planes[0])
         zero = graph.add("Mul", none, 0.0)
         return graph.add("ArgMax", zero, axis=1, keepdims=0), zero
     if isinstance(rule, CommitteeRule):
         return _committee(graph, rule, planes, n_classes)
+    assert isinstance(rule, PairRule)
     decision = rule.decision
     margins = _margins(graph, planes, rule.planes, decision.offsets, decision.slopes)
     if n_classes == 2:

@@ -1,10 +1,13 @@
-"""The compiled loops of the decision rule: pair margins, the DAG, the vote, coupling, the fit of offsets."""
+"""The compiled loops of the decision rule: pair margins, the DAG, the vote, coupling, the fit of offsets.
+
+Each loop writes its results into arrays that it is given, see `_arrays.compiled`; the functions around them make these.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import compiled
+from .._arrays import Array, compiled
 
 FLOOR = 1e-12  # smaller plane values are raised to this, so that their logarithm exists
 LEAST_CHANCE = -12.0  # smallest log-probability that a member of a committee gives to a class
@@ -24,15 +27,20 @@ def pair_margin(near_first, near_second, offset, slope):
     return slope * (np.log(max(first, FLOOR)) - np.log(max(second, FLOOR)) - offset)
 
 
-@compiled
-def walk_planes(rows, planes, offsets, slopes):
+def walk_planes(rows: Array, planes: Array, offsets: Array, slopes: Array) -> Array:
     """Return the winner of each row: each class in order plays against the winner so far.
 
     This needs 2 (n_classes - 1) plane values for each row.  The challenger is the outer loop, so that its planes stay
     in the cache for all rows.
     """
+    king = np.zeros(len(rows), dtype=np.int64)
+    _walk_planes(rows, planes, offsets, slopes, king)
+    return king
+
+
+@compiled
+def _walk_planes(rows, planes, offsets, slopes, king):
     n, n_classes, n_columns = rows.shape[0], planes.shape[0], rows.shape[1]
-    king = np.zeros(n, dtype=np.int64)
     for challenger in range(1, n_classes):
         for i in range(n):
             holder = king[i]
@@ -43,7 +51,6 @@ def walk_planes(rows, planes, offsets, slopes):
                 second += row[k] * near_challenger[k]
             if pair_margin(first, second, offsets[holder, challenger], slopes[holder, challenger]) > 0.0:
                 king[i] = challenger
-    return king
 
 
 @compiled
@@ -59,22 +66,31 @@ def pair_margins(values, offsets, slopes):
                 values[i, b, a] = -margin
 
 
-@compiled
-def walk_margins(margins):
+def walk_margins(margins: Array) -> Array:
     """Return the winner of each row as in `walk_planes`, from margins."""
-    king = np.zeros(margins.shape[0], dtype=np.int64)
-    for i in range(margins.shape[0]):
-        for challenger in range(1, margins.shape[1]):
-            if margins[i, king[i], challenger] > 0.0:
-                king[i] = challenger
+    king = np.zeros(len(margins), dtype=np.int64)
+    _walk_margins(margins, king)
     return king
 
 
 @compiled
-def vote_scores(margins):
+def _walk_margins(margins, king):
+    for i in range(margins.shape[0]):
+        for challenger in range(1, margins.shape[1]):
+            if margins[i, king[i], challenger] > 0.0:
+                king[i] = challenger
+
+
+def vote_scores(margins: Array) -> Array:
     """Return the pairs that each class wins, plus less than a third of a vote for its margins; ties go to the first."""
+    scores = np.zeros(margins.shape[:2])
+    _vote_scores(margins, scores)
+    return scores
+
+
+@compiled
+def _vote_scores(margins, scores):
     n, n_classes = margins.shape[0], margins.shape[1]
-    scores = np.zeros((n, n_classes))
     for i in range(n):
         for a in range(n_classes):
             votes, total = 0.0, 0.0
@@ -85,18 +101,22 @@ def vote_scores(margins):
                     if margin > 0.0 or (margin == 0.0 and a < b):
                         votes += 1.0
             scores[i, a] = votes + total / (3.0 * (abs(total) + 1.0))
-    return scores
 
 
-@compiled
-def couple(margins):
+def couple(margins: Array) -> Array:
     """Return class probabilities from pairwise ones (Wu, Lin and Weng 2004, second method).
 
     With r_ab = 1 / (1 + exp(margin_ab)), minimises sum (r_ba p_a - r_ab p_b)^2 over the simplex by the fixed-point
     sweeps of their algorithm 2.
     """
+    result = np.empty(margins.shape[:2])
+    _couple(margins, result)
+    return result
+
+
+@compiled
+def _couple(margins, result):
     n, n_classes = margins.shape[0], margins.shape[1]
-    result = np.empty((n, n_classes))
     r = np.empty((n_classes, n_classes))
     q = np.empty((n_classes, n_classes))
     qp = np.empty(n_classes)
@@ -136,7 +156,6 @@ def couple(margins):
                     qp[b] = (qp[b] + step * q[a, b]) / (1.0 + step)
                     p[b] /= 1.0 + step
         p /= p.sum()
-    return result
 
 
 @compiled
@@ -205,15 +224,22 @@ def pooled_slope(near, far, owner, sampled, weights, start_slope, strength):
     return slope
 
 
-@compiled
-def fit_offsets(near, far, starts, sampled, weights, start_slope, strength):
+def fit_offsets(
+    near: Array, far: Array, starts: Array, sampled: Array, weights: Array, start_slope: float, strength: float
+) -> tuple[Array, Array]:
     """Fit offset and slope of every pair a < b to left-out values; return them as upper triangles.
 
     If a class of a pair has no calibration row, the offset is zero.
     """
+    n_classes = len(starts) - 1
+    offsets, slopes = np.zeros((n_classes, n_classes)), np.ones((n_classes, n_classes))
+    _fit_offsets(near, far, starts, sampled, weights, start_slope, strength, offsets, slopes)
+    return offsets, slopes
+
+
+@compiled
+def _fit_offsets(near, far, starts, sampled, weights, start_slope, strength, offsets, slopes):
     n_classes = starts.shape[0] - 1
-    offsets = np.zeros((n_classes, n_classes))
-    slopes = np.ones((n_classes, n_classes))
     for a in range(n_classes):
         for b in range(a + 1, n_classes):
             size = starts[a + 1] - starts[a] + starts[b + 1] - starts[b]
@@ -233,14 +259,18 @@ def fit_offsets(near, far, starts, sampled, weights, start_slope, strength):
                 offsets[a, b], slopes[a, b] = fit_offset(
                     ratio[:count], second[:count], weight[:count], start_slope, strength
                 )
-    return offsets, slopes
+
+
+def left_out_margins(near: Array, far: Array, starts: Array, offsets: Array, slopes: Array) -> Array:
+    """Return the margins (n, n_classes) of each class over the row's own class, from left-out values."""
+    margins = np.zeros((len(near), len(starts) - 1))
+    _left_out_margins(near, far, starts, offsets, slopes, margins)
+    return margins
 
 
 @compiled
-def left_out_margins(near, far, starts, offsets, slopes):
-    """Return the margins (n, n_classes) of each class over the row's own class, from left-out values."""
+def _left_out_margins(near, far, starts, offsets, slopes, margins):
     n_classes = starts.shape[0] - 1
-    margins = np.zeros((near.shape[0], n_classes))
     for own in range(n_classes):
         for i in range(starts[own], starts[own + 1]):
             for k in range(n_classes):
@@ -248,17 +278,21 @@ def left_out_margins(near, far, starts, offsets, slopes):
                     margins[i, k] = pair_margin(near[i, k], far[i, k], offsets[own, k], slopes[own, k])
                 elif k < own:
                     margins[i, k] = -pair_margin(far[i, k], near[i, k], offsets[k, own], slopes[k, own])
-    return margins
 
 
-@compiled
-def log_chances(margins):
+def log_chances(margins: Array) -> Array:
     """Return log-probabilities of the classes (n, K) from margins as in `pair_margins`.
 
     Probability k is proportional to 1 / sum_j exp(margin_kj), a closed form of pairwise coupling.
     """
+    chances = np.empty(margins.shape[:2])
+    _log_chances(margins, chances)
+    return chances
+
+
+@compiled
+def _log_chances(margins, chances):
     n, n_classes = margins.shape[0], margins.shape[1]
-    chances = np.empty((n, n_classes))
     for i in range(n):
         largest = -np.inf
         for k in range(n_classes):
@@ -272,4 +306,3 @@ def log_chances(margins):
             total += np.exp(chances[i, k] - largest)
         for k in range(n_classes):
             chances[i, k] = max(chances[i, k] - largest - np.log(total), LEAST_CHANCE)
-    return chances

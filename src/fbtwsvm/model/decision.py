@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
 from .._arrays import Array
 from . import _pair_loops
+from .mapping import Mapping
 
 _START_SLOPE = 2.0
 _STRENGTH = 1.0
@@ -82,6 +84,31 @@ class Decision:
     def _check(self) -> None:
         if not (np.isfinite(self.offsets).all() and np.isfinite(self.slopes).all()):
             raise ValueError("The planes are not finite numbers. Scale the columns of X, or raise reg.")
+
+
+class Rule(Protocol):
+    """A decision rule with its planes: from mapped rows to answers."""
+
+    def winners(self, rows: Array) -> Array:
+        """Return the index of the class of each row."""
+
+    def scores(self, rows: Array) -> Array:
+        """Return scores (n, K) whose largest is the winner."""
+
+    def margins(self, rows: Array) -> Array:
+        """Return the margins (n,) of two classes: positive means the second class."""
+
+    def probabilities(self, rows: Array) -> Array:
+        """Return class probabilities (n, K)."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All that a prediction reads; replaced whole and never changed, so that no prediction sees half of a change."""
+
+    classes: Array
+    mapping: Mapping
+    rule: Rule
 
 
 @dataclass(frozen=True)

@@ -80,17 +80,15 @@ def membership(own, other, farthest, low, high, noisy, usual):
 
 
 @compiled_exactly
-def _memberships(distances, labels, farthest, low, high, noisy, usual):
-    """Return the memberships (n, n_classes) of rows against every class."""
+def _memberships(distances, labels, farthest, low, high, noisy, usual, shares):
+    """Write the memberships (n, n_classes) of rows against every class into `shares`."""
     n, n_classes = distances.shape
-    shares = np.empty((n, n_classes))
     for i in range(n):
         own = labels[i]
         for k in range(n_classes):
             shares[i, k] = membership(
                 distances[i, own], distances[i, k], farthest[own], low[own, k], high[own, k], noisy, usual
             )
-    return shares
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,8 @@ class Ranges:
 
     def memberships(self, distances: Array, labels: Array) -> Array:
         """Return the memberships (n, n_classes) of rows from their squared distances to all means."""
-        shares: Array = _memberships(distances, labels, self.farthest, self.low, self.high, self.noisy, self.usual)
+        shares = np.empty(distances.shape)
+        _memberships(distances, labels, self.farthest, self.low, self.high, self.noisy, self.usual, shares)
         return shares
 
 

@@ -53,5 +53,5 @@ def unlearn_from(
     if from_rows or (isinstance(parameters.gamma, str) and fit.gamma is not None):
         for position in range(len(rows)):
             report.add("warm_up", position)
-    report.removed = len(rows) - len(set().union(*report.remaining.values()))
+    report.count_removed(len(rows))
     return model, report

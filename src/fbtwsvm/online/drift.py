@@ -53,14 +53,14 @@ class HoeffdingDrift:
     def update_rows(self, errors: Any) -> Array:
         """Add many rows; return the positions of those that showed a drift."""
         wrong = np.asarray(errors, dtype=np.int64)
-        alarms: Array = np.flatnonzero(_alarms(wrong, self.counts, math.log(1.0 / self.confidence), math.log(2.0)))
-        return alarms
+        found = np.zeros(len(wrong), dtype=np.bool_)
+        _mark_alarms(wrong, self.counts, math.log(1.0 / self.confidence), math.log(2.0), found)
+        return np.flatnonzero(found)
 
 
 @compiled
-def _alarms(errors, counts, log_chance, log_two):
-    """Mark the rows that show a drift; changes `counts` in place."""
-    found = np.zeros(len(errors), dtype=np.bool_)
+def _mark_alarms(errors, counts, log_chance, log_two, found):
+    """Mark the rows that show a drift in `found`; changes `counts` in place."""
     for i in range(len(errors)):
         counts[0] += 1
         counts[1] += errors[i]
@@ -73,4 +73,3 @@ def _alarms(errors, counts, log_chance, log_two):
         if mean - least >= np.sqrt(0.5 * share * (log_chance + log_two)):
             found[i] = True
             counts[:] = 0
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -17,9 +17,11 @@ from .kept import Kept
 class Trace(NamedTuple):
     """What is stored of a forgotten row with an id: enough to unlearn it.
 
-    `log_scale` is the value of `Forgotten.log_scales` for its class when the row was forgotten; weight and alpha are in
-    the unit of that time, alpha also without the factor of class_weight="balanced".  alpha is None if the row was not
-    condensed.  `total`, the sum of its mapped values, is compared with that of the row to unlearn.
+    `log_scale` is the value of `Forgotten.log_scales` for its class when the row was forgotten; weight, alpha and box
+    are in the unit of that time, alpha and box also without the factor of class_weight="balanced".  alpha is None if
+    the row was not condensed, box is None in traces of older model files.  `total`, the sum of its mapped values, is
+    compared with that of the row to unlearn.  `distance` is that to the mean of its class, squared; infinite if it is
+    not known.
     """
 
     label: int
@@ -27,7 +29,40 @@ class Trace(NamedTuple):
     weight: float
     log_scale: float
     total: float
+    distance: float
     alpha: Array | None
+    box: Array | None
+
+
+class Traces(Mapping[Any, Trace]):
+    """Traces by id, which never change: to add some makes a new object that shares the old layers.
+
+    A layer is less than half as large as the one before it; otherwise both become one.  So there are few layers, and a
+    trace is copied few times.
+    """
+
+    def __init__(self, layers: Iterable[dict[Any, Trace]] = ()) -> None:
+        self._layers = tuple(layer for layer in layers if layer)
+
+    def __getitem__(self, key: Any) -> Trace:
+        for layer in self._layers:
+            if key in layer:
+                return layer[key]
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (key for layer in self._layers for key in layer)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._layers))
+
+    def joined(self, new: dict[Any, Trace]) -> Traces:
+        """Return these traces and new ones."""
+        layers = [*self._layers, new]
+        while len(layers) > 1 and len(layers[-2]) < 2 * len(layers[-1]):
+            last = layers.pop()
+            layers[-1] = layers[-1] | last
+        return Traces(layers)
 
 
 @dataclass
@@ -40,8 +75,7 @@ class Forgotten:
     counts             (n_classes,): number of forgotten rows
     n_condensed        (n_classes,): how many of them are part of the dual sums
     log_scales         (n_classes,): logarithm of the factor by which weights of the class have been rescaled so far
-    traces             id -> trace, for rows with an id; shared by copies, so changed in place by `commit` only
-    new_traces         traces that `commit` will add
+    traces             id -> trace, for rows with an id
     """
 
     CLASS_AXES: ClassVar[dict[str, tuple[int, ...]]] = {
@@ -57,8 +91,7 @@ class Forgotten:
     counts: Array
     n_condensed: Array
     log_scales: Array
-    traces: dict[Any, Trace] = field(default_factory=dict)
-    new_traces: dict[Any, Trace] = field(default_factory=dict)
+    traces: Traces = field(default_factory=Traces)
 
     @classmethod
     def nothing(cls, n_classes: int, n_columns: int) -> Forgotten:
@@ -88,17 +121,32 @@ class Forgotten:
             if len(used_here):
                 self.dual_sums[:, k] += rows.alpha[used_here].T @ rows.rows[used_here].astype(np.float64)
                 self.n_condensed[k] += len(used_here)
-        named = np.flatnonzero(rows.ids != None)  # noqa: E711  (elementwise)
+        named, traces = np.flatnonzero(rows.ids != None), {}  # noqa: E711  (elementwise)
         for i, condensed in zip(named, np.isin(named, used), strict=True):
             k = int(rows.labels[i])
-            self.new_traces[rows.ids[i]] = Trace(
+            traces[rows.ids[i]] = Trace(
                 label=k,
                 time=int(rows.times[i]),
                 weight=float(rows.weights[i]),
                 log_scale=float(self.log_scales[k]),
                 total=float(rows.rows[i].sum(dtype=np.float64)),
+                distance=float(own_distances[i]),
                 alpha=rows.alpha[i] / factors[k] if condensed else None,
+                box=rows.box[i] / factors[k],
             )
+        self.traces = self.traces.joined(traces)
+
+    def remove(self, k: int, alpha: Array | None, box: Array, row: Array) -> None:
+        """Take one row of class k out again; alpha is None if it was not condensed."""
+        self.counts[k] -= 1
+        self.box_sums[:, k] = np.maximum(self.box_sums[:, k] - box, 0.0)
+        if alpha is not None:
+            self.dual_sums[:, k] -= np.outer(alpha, row)
+            self.n_condensed[k] -= 1
+        if not self.n_condensed[k]:
+            self.dual_sums[:, k] = 0.0  # only rounding errors are left
+        if not self.counts[k]:
+            self.box_sums[:, k], self.nearest[k], self.farthest[k] = 0.0, 0.0, 0.0
 
     def scale(self, factor: float, k: int | slice) -> None:
         """Multiply the sums of class k by the factor of its weights."""
@@ -109,36 +157,28 @@ class Forgotten:
     def insert_class(self, k: int) -> None:
         """Insert a new class at index k."""
         axes.insert_class(self, k)
-        self._each_trace(lambda label, alpha: (label + (label >= k), None if alpha is None else np.insert(alpha, k, 0)))
+        self._each_trace(lambda label: label + (label >= k), lambda values: np.insert(values, k, 0.0))
 
     def delete_class(self, k: int) -> None:
         """Remove class k."""
         axes.delete_class(self, k)
-        self.drop_traces([key for key, trace in self.all_traces().items() if trace.label == k])
-        self._each_trace(lambda label, alpha: (label - (label > k), None if alpha is None else np.delete(alpha, k)))
-
-    def all_traces(self) -> dict[Any, Trace]:
-        """Return all traces by id."""
-        return self.traces | self.new_traces
+        self.drop_traces([key for key, trace in self.traces.items() if trace.label == k])
+        self._each_trace(lambda label: label - (label > k), lambda values: np.delete(values, k))
 
     def drop_traces(self, keys: Iterable[Any]) -> None:
         """Remove the traces with these ids."""
         dropped = set(keys)
-        self.traces = {key: trace for key, trace in self.all_traces().items() if key not in dropped}
-        self.new_traces = {}
+        if dropped:
+            self.traces = Traces([{key: trace for key, trace in self.traces.items() if key not in dropped}])
 
-    def _each_trace(self, change: Any) -> None:
-        changed = {}
-        for key, trace in self.all_traces().items():
-            label, alpha = change(trace.label, trace.alpha)
-            changed[key] = trace._replace(label=label, alpha=alpha)
-        self.traces, self.new_traces = changed, {}
-
-    def trace(self, key: Any) -> Trace | None:
-        """Return the trace of the row with this id, if there is one."""
-        return self.new_traces.get(key, self.traces.get(key))
-
-    def commit(self) -> None:
-        """Add the new traces to the shared ones, in one step."""
-        self.traces.update(self.new_traces)
-        self.new_traces = {}
+    def _each_trace(self, label: Callable[[int], int], values: Callable[[Array], Array]) -> None:
+        """Change the labels, and the values of each class, of all traces."""
+        changed = {
+            key: trace._replace(
+                label=label(trace.label),
+                alpha=None if trace.alpha is None else values(trace.alpha),
+                box=None if trace.box is None else values(trace.box),
+            )
+            for key, trace in self.traces.items()
+        }
+        self.traces = Traces([changed])

@@ -164,13 +164,14 @@ class Member:
         return ridge
 
     def copy(self) -> Member:
-        """Return a copy to work on; rows and traces, which are never changed in place, are shared."""
+        """Return a copy to work on; rows and traces, which never change, are shared."""
         shared = (self.kept, self.forgotten.traces, self.settings, self.policy, *self.pending)
         return deepcopy(self, {id(thing): thing for thing in shared})
 
     def remember(self, undo: Undo, classes: Array) -> None:
         """Save in `undo` what changes when rows of these classes are learned row by row."""
         undo.keep(self, "planes", "current_weight", "clock", "n_pending", "pending", "mean_weight", "since_solve")
+        undo.keep(self, "accepting")
         undo.keep(self.moments, "counts", "sums")
         undo.keep(self.roots, "ranks")
         for k in classes:
@@ -221,7 +222,7 @@ class Member:
     def known_ids(self) -> set[Any]:
         """Return the ids of all rows that have been learned and not unlearned."""
         kept = [key for rows in (self.kept, *self.pending) for key in rows.ids if key is not None]
-        return {*kept, *self.forgotten.traces, *self.forgotten.new_traces}
+        return {*kept, *self.forgotten.traces}
 
     def flush(self) -> None:
         """Add the rows that were learned row by row to the Gram matrices and the kept rows."""

@@ -56,17 +56,25 @@ def _join_forgotten(member: Member, other: Member, classes: Array, clock: int, s
         sums.n_condensed[label] += added.n_condensed[k]
         sums.dual_sums[np.ix_(classes, [label])] += ratios[k] * added.dual_sums[:, [k]]
         sums.box_sums[np.ix_(classes, [label])] += ratios[k] * added.box_sums[:, [k]]
-    for key, trace in added.all_traces().items():
+    traces = {}
+    for key, trace in added.traces.items():
         label = int(classes[trace.label])
         shift = scale * float(np.exp(added.log_scales[trace.label] - trace.log_scale))
-        alpha = None
-        if trace.alpha is not None:
-            alpha = np.zeros(member.n_classes)
-            alpha[classes] = trace.alpha * shift
-        sums.new_traces[key] = trace._replace(
+        traces[key] = trace._replace(
             label=label,
             time=trace.time + clock,
             weight=trace.weight * shift,
             log_scale=float(sums.log_scales[label]),
-            alpha=alpha,
+            alpha=_spread(trace.alpha, shift, classes, member.n_classes),
+            box=_spread(trace.box, shift, classes, member.n_classes),
         )
+    sums.traces = sums.traces.joined(traces)
+
+
+def _spread(values: Array | None, factor: float, classes: Array, n_classes: int) -> Array | None:
+    """Return values of the classes of the other member as values of all classes."""
+    if values is None:
+        return None
+    wide = np.zeros(n_classes)
+    wide[classes] = values * factor
+    return wide

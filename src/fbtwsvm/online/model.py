@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
 from .._arrays import Array, array_bytes, class_starts
 from .._threads import few_threads
-from ..model.decision import Decision, PairRule, norms
+from ..model.decision import Answers, Decision, PairRule, norms
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
 from ..model.rows import CheckedRows, calibration_rows, per_class, weights_by_name
 from ..model.settings import Parameters, Settings
+from ..solver.problem import SolverOptions
 from ._loops import trust_rows
 from .absorb import Tested, learn, learn_block, learn_rows, needs_no_resolve
 from .calibration import CalibrationRows
+from .certificate import duality_gaps
 from .committee import RATE, CommitteeRule, log_chances
 from .fading import fade
 from .kept import Chunk
@@ -28,11 +30,23 @@ from .merge import join
 from .policy import policies_of
 from .resolve import resolve
 from .undo import Undo
-from .unlearn import Unlearned, take_out
+from .unlearn import Unlearned, everything_kept, take_out
 
 _DRIFT_FADE = 0.1  # factor on the weight of all rows so far when a drift is detected
 _MOST_DRIFTS = 1000  # most drifts that are recorded
+_CALIBRATION_ROWS = 256  # of each class, when their left-out values are computed
 _STREAM_COMPONENTS = 300  # features of the map of a stream for n_components="auto"
+
+
+class Published(NamedTuple):
+    """What readers of a stream model use, and how to undo what has changed in place since.
+
+    answers  all that predictions read
+    undo     what takes back a change that is not finished; None if there is none
+    """
+
+    answers: Answers
+    undo: Undo | None
 
 
 class StreamModel:
@@ -40,9 +54,13 @@ class StreamModel:
 
     A single member uses the decision rule of the settings, with offsets learned on calibration rows.  A committee (more
     than one policy) compares plain plane values in every member and adds up the log-probabilities, weighted by trust.
+
+    A call changes a copy, or a few rows change the model in place.  Either way predictions use `published`, which
+    `publish` replaces in one step when all is done; until then `take_back` undoes a change in place.
     """
 
     stage: ClassVar[str] = "stream"
+    published: Published | None = None
 
     def __init__(
         self,
@@ -97,8 +115,13 @@ class StreamModel:
 
     @property
     def gaps(self) -> Array:
-        """Duality gaps of these planes."""
-        return self.leader.gaps
+        """Duality gaps of these planes, computed from what the model holds now."""
+        return duality_gaps(self.leader)
+
+    @property
+    def largest_gap(self) -> float:
+        """Largest gap at which the last re-solve of any plane ended."""
+        return max(float(member.gaps.max(initial=0.0)) for member in self.members)
 
     @property
     def n_iter(self) -> int:
@@ -131,6 +154,16 @@ class StreamModel:
             C, reg = per_class("C", self.C, n_classes), per_class("reg", self.reg, n_classes)
         return replace(self.settings, C=C, reg=reg)
 
+    def with_options(self, options: SolverOptions) -> StreamModel:
+        """Return the model itself, or a copy of it that has these options of the solver from now on."""
+        if self.settings.options == options:
+            return self
+        clone = self.copy()
+        parts: list[StreamModel | Member] = [clone, *clone.members]
+        for part in parts:
+            part.settings = replace(part.settings, options=options)
+        return clone
+
     def merge_key(self) -> tuple[Any, ...]:
         """Return what must be equal in two models that are merged."""
         base = self.settings
@@ -144,19 +177,34 @@ class StreamModel:
         clone.trust, clone.slopes = self.trust.copy(), self.slopes.copy()
         clone.tested, clone.detector, clone.monitor = deepcopy((self.tested, self.detector, self.monitor))
         clone.pending_calibration, clone.drifts = list(self.pending_calibration), list(self.drifts)
+        clone.published = None
         return clone
 
-    def commit(self) -> None:
-        """Add what is remembered of newly forgotten rows to the store that copies share, once this model is in use."""
-        for member in self.members:
-            member.forgotten.commit()
+    @property
+    def answers(self) -> Answers:
+        """All that a prediction reads."""
+        if self.published is None:
+            self.publish()
+        assert self.published is not None
+        return self.published.answers
+
+    def publish(self) -> None:
+        """Let predictions use what the model has learned; nothing is undone after that."""
+        answers = Answers(self.classes, self.mapping, self.rule)
+        self.published = Published(answers, None)  # the last step: an interrupt comes before it, or after the call
+
+    def take_back(self) -> None:
+        """Undo a change in place that was not finished."""
+        if self.published is not None and self.published.undo is not None:
+            self.published.undo.restore()
+            self.published = Published(self.published.answers, None)
 
     def begin(self, rows: CheckedRows, parameters: Parameters, landmarks: Array) -> None:
         """Learn the first rows; those that are not `landmarks` also calibrate the decision rule."""
         chunk = self._with_classes(self._chunk(rows, parameters), rows.y)
         order = np.argsort(chunk.labels, kind="stable")
         starts = class_starts(chunk.labels[order], len(self.classes))
-        wanted = chunk.times[order[calibration_rows(starts, landmarks[order], self.seed, limit=256)]]
+        wanted = chunk.times[order[calibration_rows(starts, landmarks[order], self.seed, limit=_CALIBRATION_ROWS)]]
         for member in self.members:
             learn_block(member, chunk)
             left_out = resolve(member, None if self.committee else wanted)
@@ -168,7 +216,7 @@ class StreamModel:
     def learn(self, rows: CheckedRows, parameters: Parameters) -> StreamModel:
         """Learn rows; return the new model, which is this one if it could be changed in place, otherwise a copy.
 
-        A call that fails leaves this model unchanged.
+        `publish` finishes the call.  If this model was changed in place and that failed, `take_back` undoes it.
         """
         if not len(rows):
             return self
@@ -248,22 +296,19 @@ class StreamModel:
             self.calibrate()
 
     def _learn_in_place(self, chunk: Chunk, detector: Any) -> StreamModel:
-        """Learn a few rows in place; undo all changes if that fails."""
-        undo = Undo()
+        """Learn a few rows in place."""
+        answers, undo = self.answers, Undo()
         undo.keep(self, "trust", "slopes", "detector", "pending_calibration", "clock")
         if self.monitor is not None:
             undo.keep(self.monitor, "residual")
         for member in self.members:
             member.remember(undo, chunk.present)
-        try:
-            self.detector = detector
-            if self.monitor is not None:
-                self.monitor.residual = self.monitor.after(chunk.rows)
-            results = [learn_rows(member, chunk, every_value=self.committee) for member in self.members]
-            self._follow_tests(results, chunk)
-        except BaseException:
-            undo.restore()
-            raise
+        self.published = Published(answers, undo)
+        self.detector = detector
+        if self.monitor is not None:
+            self.monitor.residual = self.monitor.after(chunk.rows)
+        results = [learn_rows(member, chunk, every_value=self.committee) for member in self.members]
+        self._follow_tests(results, chunk)
         return self
 
     def _follow_tests(self, results: list[Tested], chunk: Chunk) -> None:
@@ -342,14 +387,16 @@ class StreamModel:
         clone._flush_calibration()
         renewed_at = self.monitor.since if self.monitor is not None else 0
         for member in clone.members:
-            times = take_out(member, chunk, renewed_at, report)
+            times = take_out(member, chunk, self.classes, renewed_at, report)
             clone.tested.remove(times[times >= 0])
             if self.warm_up_matters:
-                for i in np.flatnonzero((times >= 0) & (times < self.n_warm_up)):
+                for i in np.flatnonzero(times < self.n_warm_up):  # also those whose time is not known
                     report.add("warm_up", int(i))
         for i in np.flatnonzero(self.mapping.is_landmark(rows.X)):
             report.add("landmark", int(i))
-        report.removed = len(chunk) - len(set().union(*report.remaining.values()))
+        for reason in clone._influenced():
+            report.remaining[reason] = list(range(len(chunk)))
+        report.count_removed(len(chunk))
         left = [k for k in range(len(self.classes)) if any(member.moments.counts[k] > 0 for member in clone.members)]
         if not left:
             raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")
@@ -358,6 +405,17 @@ class StreamModel:
                 clone.remove_class(k)
         clone.resolve()
         return clone, report
+
+    def _influenced(self) -> list[str]:
+        """Return what depends on rows that were unlearned, because it was learned from others while they were there."""
+        reasons = {
+            "planes": not all(everything_kept(member) for member in self.members),
+            "offsets": not self.committee and not everything_kept(self.members[0]),
+            "trust": self.committee,
+            "detector": self.detector is not None,
+            "residual": self.monitor is not None,
+        }
+        return [reason for reason, present in reasons.items() if present]
 
     def merge(self, other: StreamModel) -> StreamModel:
         """Return a model of the rows of both."""
@@ -392,10 +450,31 @@ class StreamModel:
             self.pending_calibration = []
 
     def resolve(self) -> None:
-        """Bring all duals, planes and offsets up to date."""
-        for member in self.members:
-            resolve(member)
+        """Bring all duals, planes and offsets up to date.
+
+        If every row is kept, the offsets are learned anew from left-out values, as in a fit: they then depend on the
+        rows alone, not on the order in which these came and what was unlearned since.
+        """
+        if self.committee or not everything_kept(self.members[0]):
+            for member in self.members:
+                resolve(member)
+        else:
+            self._resolve_and_test(self.members[0])
         self.calibrate(at_once=True)
+
+    def _resolve_and_test(self, member: Member) -> None:
+        """Solve every plane from zero, and take the left-out values of kept rows as calibration rows."""
+        member.flush()
+        member.mark_changed(slice(None), sums=True, rows=True)
+        kept = member.kept = replace(member.kept.by_class(), alpha=np.zeros_like(member.kept.alpha))
+        landmarks = np.zeros(len(kept), dtype=bool) if kept.raw is None else self.mapping.is_landmark(kept.raw)
+        starts = class_starts(kept.labels, len(self.classes))
+        marked = calibration_rows(starts, landmarks, self.seed, limit=_CALIBRATION_ROWS)
+        left_out = resolve(member, kept.times[marked])
+        if left_out is not None:
+            self._flush_calibration()
+            self.tested = CalibrationRows(len(self.classes))
+            self.tested.add(left_out.labels, left_out.times, left_out.near, left_out.far)
 
     def resolved(self) -> StreamModel:
         """Return a copy in which all duals, planes and offsets are up to date."""

@@ -43,6 +43,12 @@ class Moments:
         means: Array = self.sums / np.where(self.counts > 0, self.counts, 1.0)[:, None]
         return means
 
+    def copy(self) -> Moments:
+        """Return sums to change."""
+        clone = Moments(0, 0)
+        clone.counts, clone.sums, clone.grams = self.counts.copy(), self.sums.copy(), self.grams.copy()
+        return clone
+
     def add(self, k: int, rows: Array, weights: Array, sign: float = 1.0) -> None:
         """Add rows to class k, or subtract them if `sign` is -1."""
         self.counts[k] += sign * weights.sum()

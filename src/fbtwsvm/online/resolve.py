@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._arrays import Array, class_starts
-from ..model.membership import Extremes, distances_to_means
+from ..model.membership import Extremes, Ranges, distances_to_means
 from ..solver._descent_loops import carry_duals
 from ..solver.dual import solve_features
 from ..solver.problem import Problem, Start
@@ -43,7 +43,7 @@ def resolve(member: Member, wanted: Array | None = None) -> LeftOut | None:
     kept = member.kept.by_class()
     starts = class_starts(kept.labels, member.n_classes)
     distances = distances_to_means(kept.rows, member.moments.means)
-    box = _boxes(member, kept, starts, distances)
+    member.ranges, box = boxes_of(member, kept, starts, distances)
     todo = _changed_planes(member)
     left_out = None
     if todo.any():
@@ -98,16 +98,19 @@ def _solve(member: Member, kept: Kept, starts: Array, box: Array, todo: Array, w
     return forget(replace(kept, alpha=solution.alpha, box=box), policy.forget_after, least), left_out
 
 
-def _boxes(member: Member, kept: Kept, starts: Array, distances: Array) -> Array:
-    """Return the bounds C w s of the duals of kept rows; zero in planes near their own class."""
+def boxes_of(member: Member, kept: Kept, starts: Array, distances: Array) -> tuple[Ranges, Array]:
+    """Return the ranges of the memberships, and the bounds C w s of the duals; zero in planes near a row's own class.
+
+    `distances` are those of the rows, which are sorted by class, to the means of all classes.
+    """
     settings, forgotten = member.settings, member.forgotten
     extremes = Extremes.of_classes(distances, starts)
     counts_and_extremes = (forgotten.counts, forgotten.nearest, forgotten.farthest)
-    member.ranges = extremes.ranges(settings.mu, settings.membership, counts_and_extremes)
-    shares = member.ranges.memberships(distances, kept.labels)
+    ranges = extremes.ranges(settings.mu, settings.membership, counts_and_extremes)
+    shares = ranges.memberships(distances, kept.labels)
     box: Array = shares * settings.C * (kept.weights * member.class_factors[kept.labels])[:, None]
     box[np.arange(len(kept)), kept.labels] = 0.0
-    return box
+    return ranges, box
 
 
 def _condense(member: Member, kept: Kept, own_distances: Array) -> None:

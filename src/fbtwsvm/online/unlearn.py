@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +16,26 @@ from .member import Member
 # BLAS depends on the shape, and the normalisation of landmarks magnifies it.
 _SAME_FEATURE = {"float64": 1e-9, "float32": 1e-3}
 _SAME_TOTAL = {"float64": 1e-6, "float32": 5e-3}
+_OTHER_VALUES = "Nothing was unlearned: the row with id {!r} was learned with other values."
 REASONS = {
     "landmark": "the row is a landmark of the feature map",
-    "warm_up": "the row was one of the first, from which gamma, the scale or the map was found; these do not change",
+    "warm_up": "the row was, or may have been, one of the first, from which gamma, the scale or the map was found; "
+    "these do not change",
     "condensed": "the row was taken out of the sums, but may be condensed into the planes: it came without an id",
-    "remapped": "the row is not kept, and was summed before the landmarks of the feature map were renewed",
-    "age": "the row is not kept and came without an id: on a fading stream its present weight is not known",
+    "remapped": "the row is not kept, and was summed before the landmarks of the feature map were renewed: it is still "
+    "part of the sums",
+    "age": "the row is not kept and came without an id: on a fading stream its present weight is not known, so it is "
+    "still part of the sums",
+    "memberships": "the row may be the nearest or the farthest forgotten row of its class, on which memberships depend",
+    "planes": "other rows were forgotten while this one was part of the planes: which ones, and their dual variables, "
+    "may depend on it",
+    "offsets": "offsets and slopes were learned from values of other rows in planes that this one was part of",
+    "trust": "the trust in the half-lives of decay='auto' was learned with this row",
+    "detector": "the drift detector has met this row",
+    "residual": "the running mean that says when new landmarks are needed has met this row",
 }
+IN_SUMS = ("remapped", "age")  # reasons of rows that could not be taken out
+INFLUENCE = ("planes", "offsets", "trust", "detector", "residual")  # reasons that concern what others left
 
 
 @dataclass
@@ -31,17 +45,18 @@ class Unlearned:
     Attributes
     ----------
     removed : int
-        Number of rows of which nothing remains in the model.
+        Number of rows that were taken out of the sums and of the stored rows.
     remaining : dict of str to list of int
-        Reason -> positions in the call of the rows of which something remains.
+        Reason -> positions in the call of the rows of which something remains: of the row itself, or of its influence
+        on what was learned from other rows.
 
     Examples
     --------
     >>> from fbtwsvm.online.unlearn import Unlearned
-    >>> Unlearned(removed=2).complete
-    True
-    >>> print(Unlearned(removed=1, remaining={"landmark": [0]}))
-    1 row removed
+    >>> print(Unlearned(removed=2))
+    2 rows taken out, nothing remains of 2 of them
+    >>> print(Unlearned(removed=2, remaining={"landmark": [0]}))
+    2 rows taken out, nothing remains of 1 of them
     something remains of 1 (position 0): the row is a landmark of the feature map
     """
 
@@ -53,6 +68,23 @@ class Unlearned:
         """Whether nothing remains of any row."""
         return not self.remaining
 
+    @property
+    def values_removed(self) -> bool:
+        """Whether no number of the rows themselves remains, only their influence on what others left."""
+        return set(self.remaining) <= set(INFLUENCE)
+
+    @property
+    def without_trace(self) -> int:
+        """Number of rows that were taken out and of which nothing remains."""
+        return self.removed - len(set().union(*self.remaining.values()) - self._still_in_sums())
+
+    def count_removed(self, n_rows: int) -> None:
+        """Set the number of rows that were taken out, of `n_rows`, once all reasons are known."""
+        self.removed = n_rows - len(self._still_in_sums())
+
+    def _still_in_sums(self) -> set[int]:
+        return set().union(*(self.remaining.get(reason, []) for reason in IN_SUMS))
+
     def add(self, reason: str, position: int) -> None:
         """Note that something remains of a row."""
         rows = self.remaining.setdefault(reason, [])
@@ -60,7 +92,8 @@ class Unlearned:
             rows.append(position)
 
     def __str__(self) -> str:
-        lines = [f"{self.removed} row{'' if self.removed == 1 else 's'} removed"]
+        count = "1 row" if self.removed == 1 else f"{self.removed} rows"
+        lines = [f"{count} taken out, nothing remains of {self.without_trace} of them"]
         for reason, rows in self.remaining.items():
             where = ", ".join(map(str, rows[:10])) + (", ..." if len(rows) > 10 else "")
             lines.append(f"something remains of {len(rows)} (position {where}): {REASONS[reason]}")
@@ -102,16 +135,17 @@ class _Place:
     position: int = -1
     trace: Trace | None = None
     shift: float = 1.0  # factor by which weights have been rescaled since the trace was made
+    key: Any = None
 
 
-def take_out(member: Member, rows: Chunk, renewed_at: int, report: Unlearned) -> Array:
+def take_out(member: Member, rows: Chunk, classes: Array, renewed_at: int, report: Unlearned) -> Array:
     """Subtract rows from a member and drop their duals; return their times (-1 if a time is not known).
 
     Raises ValueError for rows that cannot have been learned.
     """
     member.flush()
     kept = member.kept
-    places = [_locate(member, rows, i, int(position)) for i, position in enumerate(find_kept(kept, rows))]
+    places = [_locate(member, rows, i, int(position), classes) for i, position in enumerate(find_kept(kept, rows))]
     for i, place in enumerate(places):
         if place.position >= 0:
             in_sums = not kept.reserve[place.position] or member.policy.statistics == "all"
@@ -120,6 +154,8 @@ def take_out(member: Member, rows: Chunk, renewed_at: int, report: Unlearned) ->
         if in_sums:
             member.moments.add(place.label, place.row, np.array([place.weight]), -1.0)
             member.mark_changed(place.label, sums=True)
+        if place.position >= 0 or in_sums:
+            _take_out_count(member, place)
     _check(member, rows)
     member.kept = kept.take(np.setdiff1d(np.arange(len(kept)), [place.position for place in places]))
     member.mark_changed(np.unique(rows.labels), rows=True)
@@ -127,26 +163,45 @@ def take_out(member: Member, rows: Chunk, renewed_at: int, report: Unlearned) ->
     return np.array([place.time for place in places], dtype=np.int64)
 
 
-def _locate(member: Member, rows: Chunk, i: int, position: int) -> _Place:
+def everything_kept(member: Member) -> bool:
+    """Whether the planes follow from the kept rows alone: none was forgotten, and none has faded."""
+    policy = member.policy
+    return not (
+        member.forgotten.counts.any() or member.faded or (policy.statistics == "kept" and policy.accept != "all")
+    )
+
+
+def _take_out_count(member: Member, place: _Place) -> None:
+    """Take a row out of the number and the mean weight of the rows seen."""
+    n, weight = int(member.seen.sum() + member.since_solve.sum()), place.weight / member.current_weight
+    if n > 1 and member.policy.decay == 1.0:  # the mean weight of a fading stream is that of its newest rows
+        member.mean_weight = max((member.mean_weight * n - weight) / (n - 1), 0.0)
+    part = member.seen if member.seen[place.label] else member.since_solve
+    part[place.label] = max(part[place.label] - 1, 0)
+
+
+def _locate(member: Member, rows: Chunk, i: int, position: int, classes: Array) -> _Place:
     """Find where a row is; raise ValueError if it cannot have been learned."""
     k = int(rows.labels[i])
     key = rows.ids[i]
     row = rows.rows[i : i + 1]
     kept, forgotten = member.kept, member.forgotten
-    trace = forgotten.trace(key) if position < 0 and key is not None else None
+    trace = forgotten.traces.get(key) if position < 0 and key is not None else None
     if position < 0 and trace is None and (key is not None or forgotten.counts[k] == 0):
-        name = f"the row with id {key!r}" if key is not None else f"row {i} (class index {k})"
+        name = f"the row with id {key!r}" if key is not None else f"row {i} (label {classes[k].item()!r})"
         raise ValueError(f"Nothing was unlearned: {name} was never learned, or has been unlearned already.")
     label = int(kept.labels[position]) if position >= 0 else trace.label if trace is not None else k
     if label != k:
-        raise ValueError(f"The row with id {key!r} was learned with another label than the one given.")
+        raise ValueError(f"Nothing was unlearned: the row with id {key!r} was learned with another label.")
     if position >= 0:
+        if key is not None and np.abs(kept.rows[position] - row[0]).max() > _SAME_FEATURE[str(row.dtype)]:
+            raise ValueError(_OTHER_VALUES.format(key))
         row = kept.rows[position : position + 1]
         return _Place(row, k, float(kept.weights[position]), int(kept.times[position]), position)
     if trace is None:
         return _Place(row, k, float(rows.weights[i]))
     shift = float(np.exp(forgotten.log_scales[k] - trace.log_scale))
-    return _Place(row, k, trace.weight * shift, trace.time, -1, trace, shift)
+    return _Place(row, k, trace.weight * shift, trace.time, -1, trace, shift, key)
 
 
 def _take_out_forgotten(member: Member, place: _Place, i: int, renewed_at: int, report: Unlearned) -> bool:
@@ -161,14 +216,28 @@ def _take_out_forgotten(member: Member, place: _Place, i: int, renewed_at: int, 
         return False
     total = float(place.row.sum(dtype=np.float64))
     if trace is not None and abs(total - trace.total) > _SAME_TOTAL[str(place.row.dtype)]:
-        raise ValueError("Nothing was unlearned: a row with this id was learned with other values.")
-    if trace is not None and trace.alpha is not None:
-        forgotten.dual_sums[:, k] -= np.outer(trace.alpha * place.shift * member.class_factors[k], place.row[0])
-        forgotten.n_condensed[k] -= 1
-    elif trace is None and forgotten.n_condensed[k]:
+        raise ValueError(_OTHER_VALUES.format(place.key))
+    if trace is None and forgotten.n_condensed[k]:
         report.add("condensed", i)
-    forgotten.counts[k] -= 1
+    if member.settings.membership != "none" and not _surely_inside(member, place):
+        report.add("memberships", i)
+    factor = place.shift * member.class_factors[k]
+    alpha = None if trace is None or trace.alpha is None else trace.alpha * factor
+    if trace is None or trace.box is None:  # the largest box that the row can have had, so that no gap is too small
+        box = member.settings.C * place.weight * member.class_factors[k]
+    else:
+        box = trace.box * factor
+    forgotten.remove(k, alpha, box, place.row[0])
     return member.policy.statistics == "all"
+
+
+def _surely_inside(member: Member, place: _Place) -> bool:
+    """Whether a forgotten row is neither the nearest nor the farthest of its class, as far as that is known."""
+    forgotten, k = member.forgotten, place.label
+    if forgotten.counts[k] == 1:  # with the last one, both distances are dropped
+        return True
+    known = place.trace is not None and not member.faded
+    return bool(known and forgotten.nearest[k] < place.trace.distance < forgotten.farthest[k])  # type: ignore[union-attr]
 
 
 def _check(member: Member, rows: Chunk) -> None:

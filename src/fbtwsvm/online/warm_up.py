@@ -10,12 +10,11 @@ import numpy as np
 from .._arrays import Array, array_bytes
 from ..batch.fit import fit_rows
 from ..batch.model import BatchModel
-from ..model.decision import Decision, PairRule
+from ..model.decision import Answers, Decision
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
 from ..model.rows import CheckedRows
 from ..model.settings import Parameters
-from .committee import CommitteeRule
 from .model import StreamModel, refuse_known
 from .start import start_stream
 from .unlearn import Unlearned
@@ -66,7 +65,10 @@ class WarmUpModel:
             return cls(rows, wanted, WarmUpModel.begin(new, small))
         if isinstance(provisional, StreamModel):
             provisional = provisional.copy()  # it may learn in place, and this call may still fail
-        return cls(rows, wanted, provisional.learn(new, small))
+        provisional = provisional.learn(new, small)
+        if isinstance(provisional, StreamModel):
+            provisional.publish()
+        return cls(rows, wanted, provisional)
 
     def unlearn(self, rows: CheckedRows, parameters: Parameters) -> tuple[WarmUpModel | StreamModel, Unlearned]:
         """Take rows out of those collected so far."""
@@ -106,9 +108,9 @@ class WarmUpModel:
         return self.provisional.decision
 
     @property
-    def rule(self) -> PairRule | CommitteeRule:
-        """The decision rule of the provisional model with its planes."""
-        return self.provisional.rule
+    def answers(self) -> Answers:
+        """All that a prediction reads."""
+        return self.provisional.answers
 
     @property
     def planes(self) -> Array:

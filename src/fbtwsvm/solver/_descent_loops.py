@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import compiled
+from .._arrays import Array, compiled
 
 LEFT_OUT_SWEEPS = np.int64(20)  # most sweeps when a plane is solved again without one row
 SMALL_BLOCK = 512  # for at most so many pushed rows, the plane is solved again without each of them
+CALL_WORK = 2**29  # most multiplications of the sweeps for one plane in one call: about half a second
 _SLACK = 1e-9  # a dual is free if it is farther from its bounds than this, relative to its box
 
 
@@ -163,14 +164,18 @@ def is_free(alpha, box):
     return _SLACK * box < alpha < (1.0 - _SLACK) * box
 
 
-@compiled
-def free_duals(alpha, box):
+def free_duals(alpha: Array, box: Array) -> Array:
     """Mark the duals (n, k) that lie between their bounds."""
     found = np.zeros(alpha.shape, dtype=np.bool_)
+    _free_duals(alpha, box, found)
+    return found
+
+
+@compiled
+def _free_duals(alpha, box, found):
     for i in range(alpha.shape[0]):
         for k in range(alpha.shape[1]):
             found[i, k] = is_free(alpha[i, k], box[i, k])
-    return found
 
 
 @compiled
@@ -181,14 +186,18 @@ def carried(alpha, box, new_box):
     return min(alpha, new_box)
 
 
-@compiled
-def carry_duals(alpha, box, new_box):
+def carry_duals(alpha: Array, box: Array, new_box: Array) -> Array:
     """Return the start of duals (n, k) whose bounds have changed."""
     out = np.empty_like(new_box)
+    _carry_duals(alpha, box, new_box, out)
+    return out
+
+
+@compiled
+def _carry_duals(alpha, box, new_box, out):
     for i in range(alpha.shape[0]):
         for k in range(alpha.shape[1]):
             out[i, k] = carried(alpha[i, k], box[i, k], new_box[i, k])
-    return out
 
 
 @compiled
@@ -306,6 +315,12 @@ def solve_kernel_blocks(
     tol,
     max_sweeps,
     seed,
+    todo,
+    dual_sums,
+    near_out,
+    push_out,
+    sweeps,
+    gaps,
 ):
     """Solve the planes near class `near` against every other class from inner products alone.
 
@@ -313,23 +328,23 @@ def solve_kernel_blocks(
     row i.  The dual matrix of class b is Q = (K_bb - W_b W_b') / reg (Woodbury).  Several multiples of the boxes are
     solved, each from the solution before it; the duals are written to `alpha` (n_multiples, n).
 
-    Returns
-    -------
-    dual_sums : (n_multiples, n_classes, n_near), M^-1 K_ab alpha
-    near_out, push_out : left-out values of the near rows (n_multiples, n_near, n_classes) and of the pushed rows
-        (n_multiples, n); plain plane values for classes with more than SMALL_BLOCK rows
-    sweeps, gaps : (n_multiples, n_classes)
+    Only planes that are `todo` (n_multiples, n_classes) are solved.  They stay `todo` if one call is too short for
+    them; the next call goes on from their duals.  Results are written into arrays, which are zero before the first
+    call:
+
+    dual_sums           (n_multiples, n_classes, n_near): M^-1 K_ab alpha
+    near_out, push_out  left-out values of the near rows (n_multiples, n_near, n_classes) and of the pushed rows
+                        (n_multiples, n); plain plane values for classes with more than SMALL_BLOCK rows
+    sweeps, gaps        (n_multiples, n_classes)
     """
     n_classes, n_near, n_multiples = starts.shape[0] - 1, whitened.shape[1], multiples.shape[0]
-    dual_sums = np.zeros((n_multiples, n_classes, n_near), dtype=kernel.dtype)
-    near_out, push_out = np.zeros((n_multiples, n_near, n_classes)), np.zeros((n_multiples, box.shape[0]))
-    sweeps = np.zeros((n_multiples, n_classes), dtype=np.int64)
-    gaps = np.zeros((n_multiples, n_classes))
     values = np.empty(n_near)
     for b in range(n_classes):
         first, last = starts[b], starts[b + 1]
-        if b == near or first == last:
+        if b == near or first == last or not todo[:, b].any():
+            todo[:, b] = False
             continue
+        slice_sweeps = max(1, CALL_WORK // ((last - first) * (last - first)))
         rows = whitened[first:last]
         q = _products(rows, rows)
         for i in range(last - first):
@@ -337,13 +352,16 @@ def solve_kernel_blocks(
                 q[i, j] = (kernel[first + i, first + j] - q[i, j]) / reg
         diagonal, bounds = _diagonal(q), np.zeros(2)
         for m in range(n_multiples):
+            if not todo[m, b]:
+                continue
             block_alpha, block_box = alpha[m, first:last], box[first:last] * multiples[m]
-            if m > 0:
+            if m > 0 and sweeps[m, b] == 0:
                 for i in range(last - first):
                     block_alpha[i] = carried(alpha[m - 1, first + i], box[first + i] * multiples[m - 1], block_box[i])
             primal_at_zero = block_box.sum()
             v = _times(q, block_alpha)
-            sweeps[m, b] = descend(
+            limit = min(slice_sweeps, max_sweeps - sweeps[m, b])
+            done = descend(
                 q,
                 diagonal,
                 block_box,
@@ -352,10 +370,12 @@ def solve_kernel_blocks(
                 np.bool_(True),
                 primal_at_zero,
                 tol,
-                max_sweeps,
+                limit,
                 seed + b,
                 bounds,
             )
+            sweeps[m, b] += done
+            todo[m, b] = done == slice_sweeps and sweeps[m, b] < max_sweeps
             v = _times(q, block_alpha)
             gaps[m, b] = _relative_gap(v, block_box, block_alpha, primal_at_zero)
             _combine(crossed[first:last], block_alpha, dual_sums[m, b])
@@ -371,7 +391,6 @@ def solve_kernel_blocks(
             else:
                 for i in range(last - first):
                     pushed[i] = -v[i]
-    return dual_sums, near_out, push_out, sweeps, gaps
 
 
 @compiled
@@ -388,22 +407,21 @@ def _signed(rows, signs):
 
 @compiled
 def solve_row_blocks(
-    rows, signs, starts, todo, primal_at_zero, box, alpha, fixed_sums, dual_sums, bounds, tol, max_sweeps, seed
+    rows, signs, starts, todo, primal_at_zero, box, alpha, fixed_sums, dual_sums, bounds, tol, max_sweeps, seed, sweeps
 ):
     """Solve the planes near one class on a whitened working set; changes `alpha`, `dual_sums` and `bounds` in place.
 
     Block b of `rows` holds the zeta_i of class b; `fixed_sums[b]` is the sum of alpha_i zeta_i over its forgotten rows.
     Classes that are not `todo` are skipped.  Q_ij = sum_k signs_k zeta_ik zeta_jk, or the plain product if `signs` is
     empty.  A block with fewer rows than columns, or with signs, is solved on its dual matrix; any other on its rows.
-    Row b of `dual_sums` becomes fixed_sums[b] + sum alpha_i zeta_i.  `max_sweeps` are the sweeps left for each class.
-    Returns the sweeps of each class.
+    Row b of `dual_sums` becomes fixed_sums[b] + sum alpha_i zeta_i.  A class whose `sweeps` reach `max_sweeps` is done.
+    A class stays `todo` if one call is too short for it; the next call goes on from its duals.
     """
-    n_classes = starts.shape[0] - 1
-    sweeps = np.zeros(n_classes, dtype=np.int64)
-    for b in range(n_classes):
+    for b in range(starts.shape[0] - 1):
         first, last = starts[b], starts[b + 1]
         if not todo[b]:
             continue
+        todo[b] = False
         zeta, block_alpha, block_box = rows[first:last], alpha[first:last], box[first:last]
         dual_form = signs.shape[0] > 0 or zeta.shape[0] <= zeta.shape[1]
         if dual_form:
@@ -425,7 +443,8 @@ def solve_row_blocks(
             for k in range(zeta.shape[1]):
                 v[k] += fixed_sums[b, k]
         if first < last:
-            sweeps[b] = descend(
+            slice_sweeps = max(1, CALL_WORK // (matrix.shape[0] * matrix.shape[1]))
+            done = descend(
                 matrix,
                 diagonal,
                 block_box,
@@ -434,14 +453,15 @@ def solve_row_blocks(
                 dual_form,
                 primal_at_zero[b],
                 tol,
-                max_sweeps[b],
+                min(slice_sweeps, max(max_sweeps - sweeps[b], 0)),
                 seed + b,
                 bounds[b],
             )
+            sweeps[b] += done
+            todo[b] = done == slice_sweeps and sweeps[b] < max_sweeps
         _combine(zeta, block_alpha, dual_sums[b])
         for k in range(zeta.shape[1]):
             dual_sums[b, k] += fixed_sums[b, k]
-    return sweeps
 
 
 @compiled

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import compiled
+from .._arrays import Array, compiled
 
 
-@compiled
-def smooth_hinge(x, box, widths):
+def smooth_hinge(x: Array, box: Array, widths: Array) -> tuple[Array, Array, Array]:
     """Compute the smoothed hinge loss of pushed rows in several planes.
 
     `x` and `box` (n_planes, n) are 1 + h_i.u and C w_i s_i; `widths` are those of the zones.  The loss is
@@ -20,9 +19,14 @@ def smooth_hinge(x, box, widths):
     duals : (n_planes, n), slope of the smoothed loss
     roots : (n_planes, n), square root of its curvature
     """
+    hinge, duals, roots = np.zeros(len(x)), np.zeros(x.shape, dtype=x.dtype), np.zeros(x.shape, dtype=x.dtype)
+    _smooth_hinge(x, box, widths, hinge, duals, roots)
+    return hinge, duals, roots
+
+
+@compiled
+def _smooth_hinge(x, box, widths, hinge, duals, roots):
     n_planes, n = x.shape
-    hinge = np.zeros(n_planes)
-    duals, roots = np.zeros(x.shape, dtype=x.dtype), np.zeros(x.shape, dtype=x.dtype)
     for k in range(n_planes):
         half = x.dtype.type(0.5 * widths[k])
         steepness = x.dtype.type(1.0 / widths[k])
@@ -34,18 +38,21 @@ def smooth_hinge(x, box, widths):
             elif x[k, i] > -half:
                 duals[k, i] = box[k, i] * (x[k, i] + half) * steepness
                 roots[k, i] = np.sqrt(box[k, i] * steepness)
-    return hinge, duals, roots
+
+
+def any_column(values: Array) -> Array:
+    """Mark the columns with any entry that is not zero."""
+    found = np.zeros(values.shape[1], dtype=np.bool_)
+    _any_column(values, found)
+    return found
 
 
 @compiled
-def any_column(values):
-    """Mark the columns with any entry that is not zero."""
-    found = np.zeros(values.shape[1], dtype=np.bool_)
+def _any_column(values, found):
     for k in range(values.shape[0]):
         for i in range(values.shape[1]):
             if values[k, i] != 0.0:
                 found[i] = True
-    return found
 
 
 @compiled

@@ -8,18 +8,15 @@ from .._arrays import compiled
 
 
 @compiled
-def select_violators(values, box, alpha, in_set, starts, todo, primal_at_zero, tol, growth, at_least):
+def select_violators(values, box, alpha, in_set, starts, todo, primal_at_zero, tol, growth, at_least, gaps, joined):
     """Mark in `in_set` the rows that add most to the gap of each plane that is `todo`.
 
     `values` are h_i.u in the plane that pushes row i.  A row outside the working set adds box_i max(0, 1 + h_i.u) to
     the gap.  The rows that add most join: at most `growth` times the rows of the class that are in the set already, or
-    `at_least` if that is more.  Returns the gap of each class, relative to `primal_at_zero`, and how many of its rows
-    joined.
+    `at_least` if that is more.  Writes the gap of each class, relative to `primal_at_zero`, into `gaps`, and how many
+    of its rows joined into `joined`; both are zero at first.
     """
-    n_classes = starts.shape[0] - 1
-    gaps = np.zeros(n_classes)
-    joined = np.zeros(n_classes, dtype=np.int64)
-    for b in range(n_classes):
+    for b in range(starts.shape[0] - 1):
         first, last = starts[b], starts[b + 1]
         if not todo[b] or first == last:
             continue
@@ -49,7 +46,6 @@ def select_violators(values, box, alpha, in_set, starts, todo, primal_at_zero, t
                 if over > 0.0 and over >= threshold:
                     in_set[i] = True
                     joined[b] += 1
-    return gaps, joined
 
 
 @compiled

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays import Array, tiles
 from .._log import LOG
+from .._threads import stop_if_interrupted
 from . import _descent_loops, _working_set_loops
 from .left_out import left_out_features
 from .problem import Problem, Solution, Start
@@ -199,24 +200,27 @@ class _NearPlanes:
     def _solve(self, sweeps: int) -> None:
         """Solve on the working set, with at most `sweeps` sweeps in total; 0 only computes the planes of the duals."""
         starts = np.searchsorted(self.working_set, self.problem.starts)
-        alpha = self.alpha[self.working_set]
+        alpha, box = self.alpha[self.working_set], self.box[self.working_set]
         dual_sums = np.zeros((self.problem.n_classes, self.width), dtype=self.rows.dtype)
-        self.sweeps += _descent_loops.solve_row_blocks(
-            self.whitened, self.whitener.signs, starts, self.todo, self.primal_at_zero, self.box[self.working_set],
-            alpha, self.fixed_sums, dual_sums, self.bounds, self.inner_tol, np.maximum(sweeps - self.sweeps, 0),
-            self.near,
-        )  # fmt: skip
+        todo = self.todo.copy()
+        while todo.any():  # calls are short, so that Ctrl-C ends a long solve
+            stop_if_interrupted()
+            _descent_loops.solve_row_blocks(
+                self.whitened, self.whitener.signs, starts, todo, self.primal_at_zero, box, alpha, self.fixed_sums,
+                dual_sums, self.bounds, self.inner_tol, sweeps, self.near, self.sweeps,
+            )  # fmt: skip
         self.alpha[self.working_set] = alpha
         self.planes = self.whitener.planes(dual_sums)
 
     def certify(self, values: Array, tol: float = 0.0, growth: float = 0.0, at_least: int = 0) -> Array:
         """Compute the gaps and let violators join the working set; return how many rows of each class joined."""
         self.values = values
-        self.gaps, joined = _working_set_loops.select_violators(
+        self.gaps, joined = np.zeros(len(self.todo)), np.zeros(len(self.todo), dtype=np.int64)
+        _working_set_loops.select_violators(
             values, self.box, self.alpha, self.in_set, self.problem.starts, self.todo, self.primal_at_zero, tol,
-            growth, at_least,
+            growth, at_least, self.gaps, joined,
         )  # fmt: skip
-        return np.asarray(joined)
+        return joined
 
     def _whiten_joined(self) -> None:
         """Whiten the rows that joined and merge them in; the working set stays sorted by class."""

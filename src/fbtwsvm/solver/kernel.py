@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from .._arrays import Array
+from .._threads import stop_if_interrupted
 from . import _descent_loops
 from .factors import kernel_factor
 from .left_out import left_out_large, ridge
@@ -40,10 +41,17 @@ def solve_kernel_path(
         alpha, own_box = np.zeros((len(multiples), len(kernel))), np.ascontiguousarray(box[:, a])
         # Rounding error of Q, a difference of nearly equal numbers divided by reg.
         noise = 100.0 * np.finfo(np.float64).eps * len(root) * float(np.abs(np.diag(kernel)).max()) / reg
-        dual_sums, near_out, push_out, sweeps, gaps = _descent_loops.solve_kernel_blocks(
-            kernel, whitened, crossed, leverage, root, problem.starts, a, reg, problem.wanted, own_box,
-            np.array(multiples), alpha, ridge(kernel.dtype), noise, options.tol, options.max_iter, a,
-        )  # fmt: skip
+        shape = (len(multiples), problem.n_classes)
+        todo, sweeps, gaps = np.ones(shape, dtype=bool), np.zeros(shape, dtype=np.int64), np.zeros(shape)
+        dual_sums = np.zeros((*shape, len(root)))
+        near_out, push_out = np.zeros((len(multiples), len(root), problem.n_classes)), np.zeros(alpha.shape)
+        while todo.any():  # calls are short, so that Ctrl-C ends a long solve
+            stop_if_interrupted()
+            _descent_loops.solve_kernel_blocks(
+                kernel, whitened, crossed, leverage, root, problem.starts, a, reg, problem.wanted, own_box,
+                np.array(multiples), alpha, ridge(kernel.dtype), noise, options.tol, options.max_iter, a, todo,
+                dual_sums, near_out, push_out, sweeps, gaps,
+            )  # fmt: skip
         for m, solution in enumerate(solutions):
             for b in problem.large_blocks(problem.starts):
                 if b != a:

@@ -11,7 +11,7 @@ from ...model.membership import Ranges
 from ...model.settings import Settings
 from ...online.absorb import Tested
 from ...online.calibration import CalibrationRows
-from ...online.forgotten import Forgotten, Trace
+from ...online.forgotten import Forgotten, Trace, Traces
 from ...online.kept import Kept
 from ...online.landmarks import ResidualMonitor
 from ...online.member import Member
@@ -69,16 +69,19 @@ _KEPT = Record(
 )  # fmt: skip
 
 
-def _traces(keys: list[Any], pulls: Any, alpha: Any, **columns: Any) -> dict[Any, Trace]:
+def _traces(keys: list[Any], pulls: Any, alpha: Any, distance: Any, box: Any, **columns: Any) -> Traces:
     if pulls.sum() != len(alpha):
         raise ModelFileError("sizes of arrays do not agree")
     rows = iter(alpha)
     alphas = [next(rows) if pull else None for pull in pulls]
-    parts = zip(*(columns[name].tolist() for name in Trace._fields[:-1]), alphas, strict=True)
-    return {key: Trace(*part) for key, part in zip(keys, parts, strict=True)}
+    distances = [np.inf] * len(keys) if distance is None else distance.tolist()  # format 1 has no distances and boxes
+    boxes = [None] * len(keys) if box is None else list(box)
+    numbers = [columns[name].tolist() for name in ("label", "time", "weight", "log_scale", "total")]
+    parts = zip(*numbers, distances, alphas, boxes, strict=True)
+    return Traces([{key: Trace(*part) for key, part in zip(keys, parts, strict=True)}])
 
 
-def _trace_parts(traces: dict[Any, Trace]) -> dict[str, Any]:
+def _trace_parts(traces: Traces) -> dict[str, Any]:
     values = list(traces.values())
     alphas = [trace.alpha for trace in values if trace.alpha is not None]
     return {
@@ -88,9 +91,15 @@ def _trace_parts(traces: dict[Any, Trace]) -> dict[str, Any]:
         "weight": np.array([trace.weight for trace in values], dtype=np.float64),
         "log_scale": np.array([trace.log_scale for trace in values], dtype=np.float64),
         "total": np.array([trace.total for trace in values], dtype=np.float64),
+        "distance": np.array([trace.distance for trace in values], dtype=np.float64),
+        "box": None if any(trace.box is None for trace in values) else _stacked([trace.box for trace in values]),
         "pulls": np.array([trace.alpha is not None for trace in values], dtype=bool),
-        "alpha": np.stack(alphas) if alphas else np.empty((0, 0)),
+        "alpha": _stacked(alphas),
     }
+
+
+def _stacked(rows: list[Any]) -> Any:
+    return np.stack(rows) if rows else np.empty((0, 0))
 
 
 _TRACES = Record(
@@ -98,12 +107,13 @@ _TRACES = Record(
     {
         "keys": Keys("n"), "label": ArrayOf("i8", "n", low=0, below="K"), "time": ArrayOf("i8", "n"),
         "weight": ArrayOf("f8", "n"), "level": ArrayOf("f8", "n"), "total": ArrayOf("f8", "n"),
-        "pulls": ArrayOf("b1", "n"),
-        "alpha": ArrayOf("f8", None, None),
+        "pulls": ArrayOf("b1", "n"), "alpha": ArrayOf("f8", None, None), "distance": Maybe(ArrayOf("f8", "n")),
+        "box": Maybe(ArrayOf("f8", None, None)),
     },
     own=("n",),
     parts=_trace_parts,
     renamed={"level": "log_scale"},
+    optional=("distance", "box"),
 )  # fmt: skip
 _FORGOTTEN = Record(
     Forgotten,

@@ -1,0 +1,61 @@
+"""The duality gaps of a stream, computed from what the member holds at the moment."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from .._arrays import Array, class_starts
+from ..model.membership import distances_to_means
+from ..solver.factors import gram_factor
+from .kept import Kept
+from .member import Member
+from .resolve import boxes_of
+
+
+def duality_gaps(member: Member) -> Array:
+    """Return the gap of every plane, in the problem that a re-solve would solve now; relative, as in the solver.
+
+    The planes and the duals need not belong together: for any plane u and any duals within their boxes, P(u) - D(alpha)
+    bounds how far u is from the solution.  Rows that are no longer kept have fixed duals, so they are linear terms.
+    """
+    rows = Kept.empty(member.n_classes, member.planes.shape[2], member.dtype).join(member.kept, *member.pending)
+    rows = rows.by_class()
+    starts, alive = class_starts(rows.labels, member.n_classes), np.flatnonzero(member.alive)
+    _, box = boxes_of(member, rows, starts, distances_to_means(rows.rows, member.moments.means))
+    alpha = np.minimum(rows.alpha, box)
+    grams = _grams(member)
+    gaps = np.zeros((member.n_classes, member.n_classes))
+    for a in alive:
+        gram, ridge = member.class_factors[a] * grams[a], float(member.ridge[a])
+        lower = gram_factor(gram.copy(), ridge, member.dtype)
+        others = alive[alive != a]
+        planes = member.planes[a, others].astype(np.float64)
+        fixed = member.forgotten.dual_sums[a, others]
+        squares = np.einsum("bi,bi->b", planes @ gram, planes) + ridge * np.einsum("bi,bi->b", planes, planes)
+        primal, dual_sums = 0.5 * squares + np.einsum("bi,bi->b", planes, fixed), fixed.copy()
+        dual, scale = np.zeros(len(others)), np.zeros(len(others))
+        for k, b in enumerate(others):
+            block = slice(starts[b], starts[b + 1])
+            mapped = rows.rows[block].astype(np.float64)
+            primal[k] += box[block, a] @ np.maximum(0.0, 1.0 + mapped @ planes[k])
+            dual_sums[k] += alpha[block, a] @ mapped
+            dual[k] = alpha[block, a].sum()
+            scale[k] = box[block, a].sum() + member.forgotten.box_sums[a, b]
+        whitened = solve_triangular(lower, dual_sums.T, lower=True)
+        dual -= 0.5 * np.einsum("ib,ib->b", whitened, whitened)
+        gaps[a, others] = np.divide(primal - dual, scale, out=np.zeros(len(others)), where=scale > 0)
+    return gaps
+
+
+def _grams(member: Member) -> Array:
+    """Return the Gram matrices, with the rows that were learned since the last re-solve."""
+    if not member.pending:
+        return member.moments.grams
+    moments = member.moments.copy()
+    for rows in member.pending:
+        summed = ~rows.reserve | (member.policy.statistics == "all")
+        for k in np.unique(rows.labels[summed]):
+            chosen = summed & (rows.labels == k)
+            moments.add_gram(k, rows.rows[chosen], rows.weights[chosen])
+    return moments.grams
