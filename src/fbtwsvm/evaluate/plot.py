@@ -91,6 +91,9 @@ def search(tuned: FBTWSVMCV, *, axes: Sequence[Axes] | None = None) -> list[Axes
 def decision_regions(model: Any, X: Any, y: Any = None, *, ax: Axes | None = None, resolution: int = 300) -> Axes:
     """Plot the predicted class over the plane, in stronger colours where the model is more certain.
 
+    The legend names the classes, of more than thirteen the twelve with most rows and the largest regions.  Rows with a
+    label that the model does not know are black crosses.
+
     Parameters
     ----------
     model : fitted classifier
@@ -240,7 +243,8 @@ def planes(
             values = model.plane_values(points, classes[own], classes[other]).reshape(resolution, resolution)
         dark = tuple(0.75 * colours[own])
         for level, line in ((0.0, _ZERO), (-1.0, _MINUS_ONE)):
-            ax.contour(first, second, values, [level], colors=[dark], zorder=3, **{f"{k}s": v for k, v in line.items()})
+            style = {"linewidths": line["linewidth"], "linestyles": line["linestyle"]}
+            ax.contour(first, second, values, levels=[level], colors=[dark], zorder=3, **style)
         rows = y == classes[own]
         edge = np.where(supports[rows], "black", "white")
         size = 6 + 44 * model.memberships_[rows, other]

@@ -150,7 +150,10 @@ def write_png(model: TableModel, file: BinaryIO, command: Sequence[str]) -> None
         ax.set_title(title, fontsize=11)
     with warnings.catch_warnings(record=True) as caught:
         figure.savefig(file, format="png", dpi=110)
-    if any("Glyph" in str(warning.message) for warning in caught):
+    others = [warning for warning in caught if not str(warning.message).startswith("Glyph")]
+    for warning in others:
+        warnings.warn(warning.message, stacklevel=2)
+    if len(others) < len(caught):  # one warning instead of one for each letter
         warnings.warn("The picture shows boxes for letters that its font lacks: a report .html has them.", stacklevel=2)
 
 
