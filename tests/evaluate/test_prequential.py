@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.linear_model import SGDClassifier
-from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score
+from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, precision_recall_fscore_support
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.evaluate import Score, chunked, prequential
@@ -28,6 +28,18 @@ def test_measures_agree_with_scikit_learn():
     assert temporal == pytest.approx((accuracy - repeating) / (1 - repeating))
     assert score.window()[0] == pytest.approx((truth == answers)[-100:].mean())
     assert score.window()[1] == pytest.approx(cohen_kappa_score(truth[-100:], answers[-100:]))
+
+
+def test_measures_of_each_class_agree_with_scikit_learn():
+    random = np.random.default_rng(0)
+    truth, answers = random.choice(["b", "a", "c"], 300), random.choice(["a", "d", "b"], 300)  # c is never the answer
+    score = Score(window=10)
+    score.add(truth, answers)
+    found = score.by_class()
+    assert list(found) == ["a", "b", "c", "d"]
+    wanted = precision_recall_fscore_support(truth, answers, zero_division=0)
+    for measures, numbers in zip(found.values(), zip(*wanted, strict=True), strict=True):
+        assert measures == pytest.approx(numbers)
 
 
 def test_labels_may_be_anything_and_turn_up_late():

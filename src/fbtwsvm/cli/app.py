@@ -102,7 +102,8 @@ def run(arguments: list[str]) -> None:
 
 def _status(arguments: list[str]) -> int:
     """Run the command and return its status."""
-    result: Any = app(arguments or ["--help"], prog_name="fbtwsvm", standalone_mode=False)
+    # `stream` shows its command, which it finds in `obj`, in the report.
+    result: Any = app(arguments or ["--help"], prog_name="fbtwsvm", standalone_mode=False, obj=arguments)
     return result if isinstance(result, int) else 0
 
 

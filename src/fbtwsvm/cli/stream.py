@@ -34,6 +34,7 @@ _LEARN = "testing and learning"
 
 @with_options(READING, RECIPE)
 def stream(
+    context: typer.Context,
     source: SourceArgument,
     *,
     recipe: Recipe,
@@ -71,7 +72,7 @@ def stream(
                 if due and model is not None:
                     write_model(follower.learned_model(), model)
         if follower.error is not None:
-            _write_before_error(follower, follower.error, model, report)
+            _write_before_error(follower, follower.error, model, report, context.obj)
             raise follower.error
         if follower.model is None and follower.interrupts.requested:
             raise typer.Exit(follower.interrupts.status)
@@ -80,7 +81,7 @@ def stream(
         learned = follower.learned_model()
         if model is not None:
             write_model(learned, model)
-        report = _write_report(learned, report)
+        report = _write_report(learned, report, context.obj)
     _show(learned, follower, model, report, as_json)
     if follower.interrupts.requested:
         raise typer.Exit(follower.interrupts.status)
@@ -230,7 +231,9 @@ class Follower:
             self.error = error
 
 
-def _write_before_error(follower: Follower, error: Exception, model: Path | None, report: Path | None) -> None:
+def _write_before_error(
+    follower: Follower, error: Exception, model: Path | None, report: Path | None, command: list[str]
+) -> None:
     """Write what was learned before an error, and add to its message what was written."""
     try:
         if model is not None and follower.new:
@@ -238,13 +241,13 @@ def _write_before_error(follower: Follower, error: Exception, model: Path | None
             error.add_note(f"What was learned from the {follower.new:,} rows before it is in {model}.")
         elif model is not None:
             error.add_note("Nothing was written.")
-        if follower.model is not None and _write_report(follower.model, report):
+        if follower.model is not None and _write_report(follower.model, report, command):
             error.add_note(f"The report is in {report}.")
     except DataError as failed:
         error.add_note(str(failed))
 
 
-def _write_report(model: TableModel, path: Path | None) -> Path | None:
+def _write_report(model: TableModel, path: Path | None, command: list[str]) -> Path | None:
     """Finish the record of a run and write its report; returns its path, or None if there is nothing to report."""
     assert model.run is not None
     model.run.record.finish()  # a last point for the report; the file goes on as if the run had not stopped
@@ -256,7 +259,7 @@ def _write_report(model: TableModel, path: Path | None) -> Path | None:
     from ..report import write_report  # it takes long to import
 
     try:
-        write_report(model, path)
+        write_report(model, path, command)
     except OSError as error:
         raise DataError(f"{path} could not be written: {error.strerror or error}.") from error
     return path

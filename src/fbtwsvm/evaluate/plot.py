@@ -12,7 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
 from ..classifier import FBTWSVM
-from ._drawing import Extent, class_colours, grid, new_axes, show_colours
+from ._drawing import (
+    Extent,
+    class_colours,
+    drawn,
+    grid,
+    largest,
+    legend_below,
+    name_the_rest,
+    new_axes,
+    new_figure,
+    show_colours,
+)
+from ._search_plot import plot_search
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +33,10 @@ if TYPE_CHECKING:
     from ..search.cv import FBTWSVMCV
 
 _MARGIN = 0.08  # of the range of the rows, around them
+_POINT: dict[str, Any] = {"s": 14, "edgecolor": "white", "linewidth": 0.4, "zorder": 2}
+_ZERO: dict[str, Any] = {"linewidth": 2.2, "linestyle": "solid"}  # where the value of a plane is zero
+_MINUS_ONE: dict[str, Any] = {"linewidth": 1.2, "linestyle": "dashed"}
+_UNKNOWN = "not a class of the model"
 
 
 def figure_of_search(tuned: FBTWSVMCV) -> Figure:
@@ -35,8 +51,10 @@ def figure_of_search(tuned: FBTWSVMCV) -> Figure:
 def search(tuned: FBTWSVMCV, *, axes: Sequence[Axes] | None = None) -> list[Axes]:
     """Plot the scores of a search.
 
-    The left plot shows the scores against gamma, or against C if gamma was not searched.  The right one shows the
-    scores over C and reg, at the best values of the other parameters.
+    The left plot shows the scores against gamma, or against the next parameter if gamma was not searched.  The right
+    one shows the scores over C and reg: of a grid at the best values of the other parameters, of another search those
+    of all candidates.  A star marks the best.  The titles say so when the best value of a parameter is the smallest or
+    the largest that was tried, so that a wider search may find a better one.
 
     Parameters
     ----------
@@ -64,53 +82,17 @@ def search(tuned: FBTWSVMCV, *, axes: Sequence[Axes] | None = None) -> list[Axes
     """
     check_is_fitted(tuned)
     if axes is None:
-        from matplotlib import pyplot
-
-        axes = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")[1]
+        axes = new_figure(1, 2, figsize=(10, 4), layout="constrained")[1]
     left, right = axes
-    _plot_scores(left, tuned)
-    _plot_C_and_reg(right, tuned)
+    plot_search(left, right, tuned)
     return [left, right]
-
-
-def _plot_scores(ax: Axes, tuned: FBTWSVMCV) -> None:
-    """Plot the scores of all candidates against gamma, or C where gamma was not searched."""
-    results = tuned.cv_results_
-    name = "gamma" if "gamma" in tuned.best_params_ else "C"
-    values = np.array([_first_plane(params, name, 1.0) for params in results["params"]])
-    stopped = results["stopped"]
-    for marked, colour, label in ((stopped, "0.75", "stopped early"), (~stopped, "tab:blue", "tried in all folds")):
-        ax.scatter(values[marked], results["mean_test_score"][marked], s=16, color=colour, label=label)
-    ax.set(xscale="log", xlabel=name, ylabel="mean score of the folds")
-    ax.legend(loc="lower left", fontsize="small")
-
-
-def _plot_C_and_reg(ax: Axes, tuned: FBTWSVMCV) -> None:  # noqa: N802
-    """Plot the scores over C and reg of the candidates with the best values of the other parameters."""
-    best = tuned.best_params_
-    others = [name for name in best if name not in ("C", "reg")]
-    scores: dict[tuple[float, float], float] = {}  # the best one where a second plane has values of its own
-    for params, score in zip(tuned.cv_results_["params"], tuned.cv_results_["mean_test_score"], strict=True):
-        if all(params[name] == best[name] for name in others):
-            place = _first_plane(params, "C", np.nan), _first_plane(params, "reg", np.nan)
-            scores[place] = max(scores.get(place, -np.inf), score)
-    columns = sorted({C for C, _ in scores})
-    rows = sorted({reg for _, reg in scores})
-    image = np.array([[scores.get((C, reg), np.nan) for C in columns] for reg in rows])
-    picture = ax.imshow(image, origin="lower", aspect="auto", cmap="viridis")
-    ax.set_xticks(range(len(columns)), [f"{C:.3g}" for C in columns])
-    ax.set_yticks(range(len(rows)), [f"{reg:.3g}" for reg in rows])
-    ax.set(xlabel="C", ylabel="reg", title="at the best of the others", facecolor="white")
-    ax.figure.colorbar(picture, ax=ax, label="mean score")
-
-
-def _first_plane(params: dict[str, Any], name: str, default: float) -> float:
-    """Return the value of a parameter; of a pair, which has one for each plane, the first."""
-    return float(np.ravel(params.get(name, default))[0])
 
 
 def decision_regions(model: Any, X: Any, y: Any = None, *, ax: Axes | None = None, resolution: int = 300) -> Axes:
     """Plot the predicted class over the plane, in stronger colours where the model is more certain.
+
+    The legend names the classes, of more than thirteen the twelve with most rows and the largest regions.  Rows with a
+    label that the model does not know are black crosses.
 
     Parameters
     ----------
@@ -144,26 +126,46 @@ def decision_regions(model: Any, X: Any, y: Any = None, *, ax: Axes | None = Non
     """
     check_is_fitted(model)
     X = _two_columns(X)
+    if y is not None and len(y) != len(X):
+        raise ValueError(f"X has {len(X)} rows, y has {len(y)}.")
     ax = new_axes(ax)
     first, second, points = grid(X.min(axis=0), X.max(axis=0), _MARGIN, resolution)
-    colours = class_colours(len(model.classes_))
+    classes = model.classes_
+    colours = class_colours(len(classes))
     with _ignore_missing_names():
-        predicted = np.searchsorted(model.classes_, model.predict(points))
+        predicted = np.searchsorted(classes, model.predict(points))
         chances = model.predict_proba(points) if hasattr(model, "predict_proba") else np.ones((len(points), 1))
-    certainty = chances.max(axis=1)
-    # From nearly white at chance level to the class colour at certainty.
-    strength = 0.15 + 0.45 * np.clip((certainty - 1 / len(colours)) / (1 - 1 / len(colours)), 0, 1)
+    by_chance = 1 / max(len(classes), 2)  # one class is certain
+    certainty = np.clip((chances.max(axis=1) - by_chance) / (1 - by_chance), 0, 1)
+    strength = 0.15 + 0.45 * certainty  # from nearly white at chance level to the class colour at certainty
     extent = show_colours(ax, 1 - strength[:, None] * (1 - colours[predicted]), first, second, zorder=0)
-    if y is not None:
-        if len(y) != len(X):
-            raise ValueError(f"X has {len(X)} rows, y has {len(y)}.")
-        for k, label in enumerate(model.classes_):
-            rows = X[np.asarray(y) == label]
-            style: dict[str, Any] = {"s": 14, "edgecolor": "white", "linewidth": 0.4, "zorder": 2}
-            ax.scatter(rows[:, 0], rows[:, 1], color=colours[k], label=f"class {label}", **style)
-        _legend_below(ax)
+    own = np.full(len(X), -1) if y is None else _class_indices(classes, y)
+    _draw_classes(ax, classes, colours, predicted, X, own)
+    unknown = X[own < 0]
+    if y is not None and len(unknown):
+        style: dict[str, Any] = {"marker": "x", "s": 14, "color": "black", "linewidth": 0.8, "zorder": 2}
+        ax.scatter(unknown[:, 0], unknown[:, 1], label=_UNKNOWN, **style)
+    legend_below(ax, 4, fontsize=8, title="class", title_fontsize=8, markerscale=2)
     _name_axes(ax, model, extent)
     return ax
+
+
+def _class_indices(classes: Array, y: Any) -> Array:
+    """Return the class index of each label; -1 for a label that is not one of the classes."""
+    places = {label: k for k, label in enumerate(classes.tolist())}
+    return np.array([places.get(label, -1) for label in np.asarray(y).tolist()], dtype=np.int64)
+
+
+def _draw_classes(ax: Axes, classes: Array, colours: Array, predicted: Array, X: Array, own: Array) -> None:
+    """Draw the rows of each class, and name the classes with most rows and the largest regions in the legend."""
+    count = len(classes)
+    regions = np.bincount(predicted, minlength=count) / len(predicted)
+    named = set(largest(regions + np.bincount(own[own >= 0], minlength=count) / len(own)).tolist())
+    for k, label in enumerate(classes):
+        rows = X[own == k]
+        name = drawn(label) if k in named else None
+        ax.scatter(rows[:, 0], rows[:, 1], color=[colours[k]], label=name, **_POINT)
+    name_the_rest(ax, count - len(named))
 
 
 def planes(
@@ -236,19 +238,24 @@ def planes(
     supports = np.zeros(len(X), dtype=bool)
     supports[model.support_] = True
     for own, other in ((a, b), (b, a)):
+        name = drawn(classes[own])
         with _ignore_missing_names():
             values = model.plane_values(points, classes[own], classes[other]).reshape(resolution, resolution)
-        colour = [tuple(0.75 * colours[own])]
-        ax.contour(first, second, values, levels=[0.0], colors=colour, linewidths=2.2, zorder=3)
-        ax.contour(first, second, values, levels=[-1.0], colors=colour, linewidths=1.2, linestyles="dashed", zorder=3)
+        dark = tuple(0.75 * colours[own])
+        for level, line in ((0.0, _ZERO), (-1.0, _MINUS_ONE)):
+            style = {"linewidths": line["linewidth"], "linestyles": line["linestyle"]}
+            ax.contour(first, second, values, levels=[level], colors=[dark], zorder=3, **style)
         rows = y == classes[own]
         edge = np.where(supports[rows], "black", "white")
         size = 6 + 44 * model.memberships_[rows, other]
         ax.scatter(X[rows, 0], X[rows, 1], s=size, color=colours[own], edgecolor=edge, linewidth=0.8, zorder=2)
-        ax.plot([], [], color=colour[0], linewidth=2.2, label=f"near class {classes[own]} (dashed: -1)")
-    ax.scatter([], [], s=40, color="white", edgecolor="black", label="support point (size: membership)")
-    _legend_below(ax)
-    ax.set_title(f"Twin planes of classes {classes[a]} and {classes[b]}")
+        ax.scatter([], [], s=28, color=[colours[own]], label=f"class {name}")
+        ax.plot([], [], color=dark, label=f"plane near {name}", **_ZERO)
+        ax.plot([], [], color=dark, label="its value is -1", **_MINUS_ONE)
+    ax.scatter([], [], s=40, color="white", edgecolor="black", label="support point")
+    ax.scatter([], [], s=40, color="0.75", label="size: membership")
+    legend_below(ax, 3, fontsize=8)
+    ax.set_title(f"Twin planes of classes {drawn(classes[a])} and {drawn(classes[b])}")
     _name_axes(ax, model, (first[0], first[-1], second[0], second[-1]))
     return ax
 
@@ -260,13 +267,9 @@ def _two_columns(X: Any) -> Array:
     return rows
 
 
-def _legend_below(ax: Axes) -> None:
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, fontsize=8, frameon=False)
-
-
 def _name_axes(ax: Axes, model: Any, extent: Extent) -> None:
     first, second = getattr(model, "feature_names_in_", ("x1", "x2"))
-    ax.set(xlabel=first, ylabel=second, xlim=extent[:2], ylim=extent[2:])
+    ax.set(xlabel=drawn(first), ylabel=drawn(second), xlim=extent[:2], ylim=extent[2:])
 
 
 @contextmanager

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._arrays import Array
+
+
+class ClassMeasures(NamedTuple):
+    """Precision, recall and F1 of a class (0 where there is nothing to divide by), and its number of rows."""
+
+    precision: float
+    recall: float
+    f1: float
+    rows: int
 
 
 class Score:
@@ -56,6 +65,19 @@ class Score:
         labels = sorted(self.class_index)
         places = [self.class_index[label] for label in labels]
         return labels, self.counts[np.ix_(places, places)]
+
+    def by_class(self) -> dict[Any, ClassMeasures]:
+        """Return precision, recall, F1 and number of rows of each class, by label in sorted order."""
+        labels, counts = self.confusion()
+        right, true, answered = np.diag(counts), counts.sum(axis=1), counts.sum(axis=0)
+        columns = (
+            right / np.maximum(answered, 1),
+            right / np.maximum(true, 1),
+            2 * right / np.maximum(true + answered, 1),
+            true,
+        )
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return {label: ClassMeasures(*row) for label, row in zip(labels, rows, strict=True)}
 
     def repeated(self) -> float:
         """Return the share of tested rows that have the label of the row before."""

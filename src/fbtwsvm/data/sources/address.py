@@ -11,6 +11,7 @@ _AFTER_SCHEME = re.compile(f"({_SCHEME}){_USER}", re.IGNORECASE)
 _ANYWHERE = re.compile(
     r"[^\s@/:\"'(]+:(?![\\/])[^\s@]+@(?:[^\s@/?]*@)*"
 )  # user:password@ of an address without a scheme
+_OPTION = re.compile(r"\b(user(?:name)?|\w*passw(?:or)?d|pwd|secret|token)=[^&\s]*", re.IGNORECASE)
 
 
 def without_user(address: str) -> str:
@@ -20,7 +21,7 @@ def without_user(address: str) -> str:
 
 def masked(text: str, secrets: Iterable[str | None] = ()) -> str:
     """Return a message without users and passwords in the addresses that it repeats, and without other secrets."""
-    text = _ANYWHERE.sub("***@", _AFTER_SCHEME.sub(r"\1", text))
+    text = _OPTION.sub(r"\1=***", _ANYWHERE.sub("***@", _AFTER_SCHEME.sub(r"\1", text)))
     for secret in filter(None, secrets):
         text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
     return text
