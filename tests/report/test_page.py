@@ -348,7 +348,7 @@ def test_a_class_has_one_colour_in_all_plots():
 
 
 def test_labels_and_names_are_text(tmp_path):
-    labels = ("<script>alert(1)</script>", "\x1b[31mred", "$a$ \u202eltr", "_" + "long" * 100)
+    labels = ("<script>alert(1)</script>", "\x1b[31mred", "$a$ \u202eltr", "_" + "long" * 60)
     model = reported(4, ("<b>", "x\x07y"), labels=labels)
     model.run.name = "rows\udcff.csv"  # as Python reads the name of a file that is not UTF-8
     for suffix in (".html", ".png"):

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 
 _SCHEME = r"[a-z][a-z0-9+.\-]*:/+"
-_USER = r"(?:[^\s@/?:]*|[^\s@/:]*:[^\s@]*)@(?:[^\s@/?]*@)*"
+_PLACE = r"(?:(?![?&](?:query|table|stream)=)[^\s@])*"  # a password may hold any character, also @, ? and /
+_USER = rf"(?:[^\s@/?:]*|[^\s@/:]*:[^\s@]*)@(?:{_PLACE}@)*"
 _AFTER_SCHEME = re.compile(f"({_SCHEME}){_USER}", re.IGNORECASE)
 _ANYWHERE = re.compile(
     r"[^\s@/:\"'(]+:(?![\\/])[^\s@]+@(?:[^\s@/?]*@)*"
