@@ -94,7 +94,9 @@ def test_unlearn_by_id(data, model, tmp_path):
     here.write_bytes(model.read_bytes())
     called("update", here, data / "more.csv")
     told = fbtwsvm_json("unlearn", here, data / "more.csv")
-    assert (told["rows"], told["removed"]) == (1000, 250)
+    assert (told["rows"], told["removed"], told["without_trace"]) == (1000, 250, 0)
+    assert {"columns", "planes"} <= set(told["remaining"])
+    assert len(told["remaining"]["columns"]) == 250
     learner = model_of(package.load(here).estimator)
     assert learner.members[0].known_ids() == set(map(str, range(1000)))
     assert "never learned" in called("unlearn", here, data / "more.csv", status=1)

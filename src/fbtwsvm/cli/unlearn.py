@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..online.unlearn import REASONS
 from .model_file import claim, read_model, write_model
 from .options import READING, Json, ModelArgument, Output, SourceArgument, SourceOptions, with_options
-from .output import few, log, print_json, progress, say
+from .output import log, print_json, progress, say
 from .rows import read_all
 
 
@@ -31,13 +30,11 @@ def unlearn(
     if ids is None:
         log("the model has no ids, so it cannot know whether it ever learned these rows, or unlearned them before")
         ids = [f"row {row + 1:,}" for row in range(table.num_rows)]
-    remaining = {reason: [ids[row] for row in rows] for reason, rows in unlearned.remaining.items()}
     if as_json:
-        counts = {"removed": table.num_rows, "without_trace": unlearned.removed}
+        remaining = {reason: [ids[row] for row in rows] for reason, rows in unlearned.remaining.items()}
+        counts = {"removed": unlearned.removed, "without_trace": unlearned.without_trace}
         print_json({"model": str(path), **counts, "remaining": remaining, "rows": table_model.rows})
         return
-    say(
-        f"{table.num_rows:,} rows removed, {unlearned.removed:,} of them without a trace; {table_model.rows:,} are left"
-    )
-    for reason, names in remaining.items():
-        say(f"something remains of {len(names):,} ({few(names, 10)}): {REASONS[reason]}")
+    for line in unlearned.describe(ids).splitlines():
+        say(line)
+    say(f"{table_model.rows:,} rows are left in {path}")

@@ -208,6 +208,15 @@ class Columns:
         self.recent = (keep * self.weight * self.recent + sums) / weight
         self.weight = weight
 
+    def has_categories(self, table: pa.Table) -> Array:
+        """Mark the rows with a value that is one of the categories of its column."""
+        found = np.zeros(table.num_rows, dtype=bool)
+        for column in self.columns:
+            if column.categories is not None:
+                known = pc.is_in(as_texts(table[column.name]), value_set=pa.array(column.categories, pa.string()))
+                found |= known.to_numpy(zero_copy_only=False)
+        return found
+
     def _encode(self, table: pa.Table, first_row: int) -> Array:
         """Return encoded rows before scaling."""
         parts = []

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from .._arrays import Array
@@ -96,10 +97,18 @@ class TableModel:
         self.rows += len(X)
 
     def unlearn(self, table: Any) -> Unlearned:
-        """Take rows out of the model."""
+        """Take rows out of the model; the report also names what remains in the columns and in the record of a run."""
+        table = as_table(table)
         X, y, options = self.encode(table, 0)
         report = self.estimator.unlearn(X, y, **options)
-        self.rows -= len(y)
+        every = np.arange(len(y))
+        remaining: dict[str, Any] = {
+            "columns": every if self.columns.weight or self.columns.mean.any() else [],
+            "categories": np.flatnonzero(self.columns.has_categories(table)),
+            "record": every if self.run is not None else [],
+        }
+        report.remaining |= {reason: list(map(int, rows)) for reason, rows in remaining.items() if len(rows)}
+        self.rows -= report.removed
         return report
 
     def merge(self, other: TableModel) -> None:

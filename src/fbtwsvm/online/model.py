@@ -165,6 +165,8 @@ class StreamModel:
         parts: list[StreamModel | Member] = [clone, *clone.members]
         for part in parts:
             part.settings = replace(part.settings, options=options)
+        for member in clone.members:
+            member.mark_changed(slice(None), rows=True)  # the next re-solve solves every plane to the new tolerance
         return clone
 
     def merge_key(self) -> tuple[Any, ...]:

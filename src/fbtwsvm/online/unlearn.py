@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +34,9 @@ REASONS = {
     "trust": "the trust in the half-lives of decay='auto' was learned with this row",
     "detector": "the drift detector has met this row",
     "residual": "the running mean that says when new landmarks are needed has met this row",
+    "columns": "scale, medians and running means of the columns were found with this row",
+    "categories": "the texts of its categories are in the model, whether or not other rows have them",
+    "record": "the record of the run has counted the row, and knows its label",
 }
 IN_SUMS = ("remapped", "age")  # reasons of rows that could not be taken out
 INFLUENCE = ("planes", "offsets", "trust", "detector", "residual")  # reasons that concern what others left
@@ -92,11 +96,16 @@ class Unlearned:
             rows.append(position)
 
     def __str__(self) -> str:
-        count = "1 row" if self.removed == 1 else f"{self.removed} rows"
-        lines = [f"{count} taken out, nothing remains of {self.without_trace} of them"]
+        return self.describe()
+
+    def describe(self, names: Sequence[str] | None = None) -> str:
+        """Return the report in words, with names of the rows, or their positions."""
+        count = "1 row" if self.removed == 1 else f"{self.removed:,} rows"
+        lines = [f"{count} taken out, nothing remains of {self.without_trace:,} of them"]
         for reason, rows in self.remaining.items():
-            where = ", ".join(map(str, rows[:10])) + (", ..." if len(rows) > 10 else "")
-            lines.append(f"something remains of {len(rows)} (position {where}): {REASONS[reason]}")
+            some = [str(row) if names is None else names[row] for row in rows[:10]]
+            where = ("position " if names is None else "") + ", ".join(some) + (", ..." if len(rows) > 10 else "")
+            lines.append(f"something remains of {len(rows):,} ({where}): {REASONS[reason]}")
         return "\n".join(lines)
 
 
