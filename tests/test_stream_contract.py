@@ -34,7 +34,7 @@ def test_parameters_of_the_solver_can_change():
     model.set_params(tol=1e-8, max_iter=10**6, n_jobs=2, verbose=0).settle()
     assert model.duality_gap_.max() <= 1e-8 < loose
     again = pickle.loads(pickle.dumps(model)).set_params(C=3.0)
-    with pytest.raises(ValueError, match="C was 1.0"):
+    with pytest.raises(ValueError, match=r"C was 1\.0"):
         again.settle()
 
 

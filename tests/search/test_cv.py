@@ -207,3 +207,12 @@ def test_parzen_estimators_search_within_the_ranges():
     assert len({p["gamma"] for p in params}) == 6
     assert all(0.01 <= p["gamma"] <= 1.0 and 0.5 <= p["C"] <= 8.0 and 0.1 <= p["mu"] <= 0.9 for p in params)
     assert {p["membership"] for p in params} <= {"fuzzy", "none"}
+
+
+@pytest.mark.parametrize("name", ["gamma", "C", "reg"])
+def test_one_value_is_given_in_a_list(name):
+    X, y = clouds(90)
+    with pytest.raises(
+        ValueError, match=rf"{name}=10\.0: an int is a number of values. To try one value, use \[10\.0\]"
+    ):
+        FBTWSVMCV(**{name: 10.0}).fit(X, y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from copy import copy
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._arrays import Array
-from ..classifier import FBTWSVM
+from ..classifier import FBTWSVM, model_of, with_model
 from .folds import Folds
 from .grid import values_to_try
 from .strategies import search_grid, search_tpe
@@ -49,7 +49,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
     n_components : int, sequence of int or None, default=None
         Value or values to try.
     C : int, sequence of float or None, default=5
-        Values to try.  An int is the number of values: powers of 4, from 1/4 on.
+        Values to try.  An int is the number of values, powers of 4 from 1/4 on: C=10 tries ten values, C=[10.0] tries
+        the value 10.
     reg : int, sequence of float or None, default=5
         Values to try.  An int is the number of values, around 0.01 and a factor of sqrt(10) apart.
     mu : sequence of float or None, default=None
@@ -202,6 +203,10 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
 
     def _search(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Check the arguments of `fit`, search, and fit the best candidate."""
+        for name in ("gamma", "C", "reg"):
+            value = getattr(self, name)
+            if isinstance(value, Real) and not isinstance(value, Integral):
+                raise ValueError(f"{name}={value!r}: an int is a number of values. To try one value, use [{value!r}].")
         self._validate_params()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
@@ -225,7 +230,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             self.best_estimator_ = clone(estimator).set_params(**self.best_params_).fit(X, y, sample_weight)
             self.refit_time_ = time.perf_counter() - begin
             if hasattr(self, "feature_names_in_"):
-                self.best_estimator_.feature_names_in_ = self.feature_names_in_
+                columns = {"n_features_in_": self.n_features_in_, "feature_names_in_": self.feature_names_in_}
+                with_model(self.best_estimator_, model_of(self.best_estimator_), columns)
 
     def _try_candidates(self, estimator: FBTWSVM, X: Any, y: Array, weights: Array) -> Trials:
         """Try all candidates on the rows of the search."""
