@@ -610,7 +610,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             model.refuse_known(rows.ids)
         if sample_weight is not None:
             rows = rows.take(rows.weights > 0)
-        if classes is not None and isinstance(model, StreamModel):
+        if isinstance(model, StreamModel) and promised is not self._fitted().promised:
             model = model.copy()  # classes and rows are taken in the same step
         return self._learn(model, rows, columns, promised)
 
@@ -758,6 +758,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
         with closing(Spool(chunks_of(chunks), check)) as rows:
             few = len(rows) <= _FEW_ROWS
+            self._warn_of_spread(rows[:_FEW_ROWS])
             model = fit_rows(parameters, rows[:] if few else rows, rows.y, None, mapped=few)
         return model, probe._columns
 
@@ -822,7 +823,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         if self._model is not None and not np.isin(self._model.classes, named).all():
             known = np.setdiff1d(self._model.classes, named)
             raise ValueError(f"classes has no {known[0].item()!r}, a class that the model has learned already.")
-        return named
+        return named if promised is None else promised
 
     def _is_plain(self, dtype: np.dtype, X: Any) -> bool:
         """Whether scikit-learn's checks, which take longer than a small chunk does, have nothing to do."""
@@ -845,7 +846,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             return stream_from(model, parameters)
         if isinstance(model, StreamModel):
             model.take_back()  # what an interrupted call may have left
-            self._refuse_changed([name for name in vars(parameters) if name not in _ANY_TIME])
+            self._refuse_changed(_FIXED)
             return model.with_options(SolverOptions(self.tol, self.max_iter, self.n_jobs))
         return model
 
@@ -929,6 +930,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
 
 _read_parameters = attrgetter(*(field.name for field in fields(Parameters)))
+_FIXED = [field.name for field in fields(Parameters) if field.name not in _ANY_TIME]
 
 
 def parameters_of(estimator: FBTWSVM) -> Parameters:
