@@ -22,9 +22,10 @@ from .batch.fit import fit_rows, fits_in_memory
 from .batch.model import BatchModel
 from .batch.spool import Spool, are_chunks, chunks_of
 from .features.kernels import KERNELS, Kernel, check_domain
+from .model.check_values import check_spread, check_values, largest_value, precise
 from .model.decision import Answers
 from .model.inspection import Inspection
-from .model.rows import CheckedRows, check_class_names, check_spread, check_values, largest_value, row_bytes
+from .model.rows import CheckedRows, check_class_names, row_bytes
 from .model.settings import Parameters
 from .online.after_fit import stream_from, unlearn_from
 from .online.inspect import MemoryReport, report
@@ -44,7 +45,6 @@ _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 
 
 _USUAL = 1e15  # values up to which no check of their size is needed
-_SMALLEST = {"float64": 1e-140, "float32": 1e-15}  # largest values below which squares vanish
 _ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state")  # parameters that may change on a stream
 _IN_SUMS = ("C", "reg", "mu", "membership", "class_weight")  # parameters that the sums of a fit depend on
 
@@ -774,7 +774,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         accept, kinds = ("csr" if sparse else False), [np.float64, np.float32] if dtype is None else dtype
         X, y = validate_data(probe, X, y, accept_sparse=accept, dtype=kinds, reset=first)
         check_values(X)
-        X = _precise(X) if first else X
+        X = precise(X) if first else X
         if y.dtype.kind not in "iub":  # integers are labels
             check_classification_targets(y)
         self._check_domain(X)
@@ -975,18 +975,6 @@ def _named(rows: CheckedRows, ids: Any) -> CheckedRows:
     if len(set(names)) < len(names) or any(name is None for name in names):
         raise ValueError("ids must be given for every row and all be different.")
     return replace(rows, ids=names)
-
-
-def _precise(X: Any) -> Any:
-    """Return rows in float64 if they are too small for float32; raise ValueError if they are too small for that too."""
-    largest = largest_value(X)
-    if largest == 0.0 or largest >= _SMALLEST[str(X.dtype)]:
-        return X
-    if largest < _SMALLEST["float64"]:
-        raise ValueError(
-            f"The largest value of X is {largest:g}: squares of such numbers vanish. Scale the columns of X."
-        )
-    return X.astype(np.float64)
 
 
 def _are_plain_labels(y: Any, X: Array) -> bool:

@@ -13,8 +13,6 @@ import scipy.sparse as sp
 from .._arrays import Array, class_starts
 
 SMALL = 2000  # data with at most so many distinct rows is small: exact kernel, nothing chosen at random
-_LARGEST = {"float64": 1e100, "float32": 1e15}  # values whose squares can be added up
-_MOST_SPREAD = 1000.0  # ratio of the ranges of two columns
 _MERGE_FACTOR = 5  # duplicates are merged in at most this many times SMALL rows
 
 
@@ -27,42 +25,6 @@ def _row_keys(X: Any) -> list[Any]:
     rows.eliminate_zeros()
     places = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
     return [(rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in places]
-
-
-def check_values(X: Any) -> None:
-    """Refuse finite values whose squares cannot be added up, with the first row and column that holds one."""
-    limit = _LARGEST[str(X.dtype)]
-    if largest_value(X) <= limit:
-        return
-    found = abs(X) > limit
-    row = int(np.flatnonzero(np.asarray(found.sum(axis=1)).reshape(-1))[0])
-    values = X[[row]].toarray()[0] if sp.issparse(X) else X[row]
-    column = int(np.abs(values).argmax())
-    raise ValueError(
-        f"Row {row} has the value {values[column]:g} in column {column}: beyond {limit:g}, squares of {X.dtype} "
-        "numbers cannot be added up. Scale the column, or correct the row."
-    )
-
-
-def largest_value(X: Any) -> float:
-    """Return the largest absolute value; NaN if any value is."""
-    values = X.data if sp.issparse(X) else X
-    return float(max(values.max(initial=0), -values.min(initial=0))) if values.size else 0.0
-
-
-def check_spread(X: Any, n_most: int = 10_000) -> str | None:
-    """Return a warning if columns differ so much in scale that a kernel sees only some of them."""
-    X = X[:: max(1, X.shape[0] // n_most)]
-    low, high = (np.asarray(part.toarray() if sp.issparse(part) else part) for part in (X.min(axis=0), X.max(axis=0)))
-    spread = (high.astype(np.float64) - low).reshape(-1)
-    moving = np.flatnonzero(spread > 0)
-    if not len(moving) or spread.max() <= _MOST_SPREAD * spread[moving].min():
-        return None
-    wide, narrow = int(spread.argmax()), int(moving[spread[moving].argmin()])
-    return (
-        f"Column {wide} ranges over {spread[wide]:.3g} and column {narrow} over {spread[narrow]:.3g}: the kernel sees "
-        "little of the narrow columns. Bring them to one scale: make_pipeline(StandardScaler(), FBTWSVM())."
-    )
 
 
 def row_bytes(X: Any) -> int:
