@@ -139,3 +139,13 @@ def test_a_thousand_classes():
     probabilities = rule.probabilities(rows)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
     np.testing.assert_array_equal(probabilities.argmax(axis=1), rule.winners(rows))
+
+
+@pytest.mark.parametrize("seen", [30, 150])
+def test_rows_without_weight_are_skipped(seen):
+    X, y = clouds(200)
+    model = FBTWSVM(warm_up=100, **FOURIER).partial_fit(X[:seen], y[:seen])
+    model.partial_fit(X[seen:], y[seen:], sample_weight=np.zeros(200 - seen))
+    assert model.inspect().seen == seen
+    with pytest.raises(ValueError, match="no row to learn from"):
+        FBTWSVM().partial_fit(X, y, sample_weight=np.zeros(200))

@@ -795,7 +795,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         else:
             X, y, columns = self._checked(X, y, first=False, dtype=model.dtype)
         rows = CheckedRows.unnamed(X, y)
-        if sample_weight is not None:
+        if sample_weight is not None and np.shape(sample_weight) == y.shape and not np.any(sample_weight):
+            rows = replace(rows, weights=np.zeros(len(y)))  # rows that are skipped, which scikit-learn refuses
+        elif sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             rows = replace(rows, weights=weights)
         rows = _named(rows, ids)
