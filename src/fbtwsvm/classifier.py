@@ -22,7 +22,7 @@ from .batch.fit import fit_rows, fits_in_memory
 from .batch.model import BatchModel
 from .batch.spool import Spool, are_chunks, chunks_of
 from .features.kernels import KERNELS, Kernel, check_domain
-from .model.check_values import check_spread, check_values, largest_value, precise
+from .model.check_values import check_first_values, check_spread, check_values, largest_value
 from .model.decision import Answers
 from .model.inspection import Inspection
 from .model.rows import CheckedRows, check_class_names, row_bytes
@@ -773,8 +773,10 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         probe = self._probe() if probe is None else probe
         accept, kinds = ("csr" if sparse else False), [np.float64, np.float32] if dtype is None else dtype
         X, y = validate_data(probe, X, y, accept_sparse=accept, dtype=kinds, reset=first)
-        check_values(X)
-        X = precise(X) if first else X
+        if first:
+            X = check_first_values(X)
+        else:
+            check_values(X)
         if y.dtype.kind not in "iub":  # integers are labels
             check_classification_targets(y)
         self._check_domain(X)

@@ -12,11 +12,11 @@ _SMALLEST = {"float64": 1e-140, "float32": 1e-15}  # if all values are smaller, 
 _MOST_SPREAD = 1000.0  # ratio of the ranges of two columns
 
 
-def check_values(X: Any) -> None:
-    """Refuse finite values whose squares cannot be added up, with the first row and column that holds one."""
-    limit = _LARGEST[str(X.dtype)]
-    if largest_value(X) <= limit:
-        return
+def check_values(X: Any) -> float:
+    """Refuse finite values whose squares cannot be added up, with the first row that holds one; return the largest."""
+    limit, largest = _LARGEST[str(X.dtype)], largest_value(X)
+    if largest <= limit:
+        return largest
     found = abs(X) > limit
     row = int(np.flatnonzero(np.asarray(found.sum(axis=1)).reshape(-1))[0])
     values = X[[row]].toarray()[0] if sp.issparse(X) else X[row]
@@ -25,6 +25,18 @@ def check_values(X: Any) -> None:
         f"Row {row} has the value {values[column]:g} in column {column}: beyond {limit:g}, squares of {X.dtype} "
         "numbers cannot be added up. Scale the column, or correct the row."
     )
+
+
+def check_first_values(X: Any) -> Any:
+    """Check the values of the first rows; return them in float64 if they are too small for float32."""
+    largest = check_values(X)
+    if largest == 0.0 or largest >= _SMALLEST[str(X.dtype)]:
+        return X
+    if largest < _SMALLEST["float64"]:
+        raise ValueError(
+            f"The largest value of X is {largest:g}: squares of such numbers vanish. Scale the columns of X."
+        )
+    return X.astype(np.float64)
 
 
 def largest_value(X: Any) -> float:
@@ -46,15 +58,3 @@ def check_spread(X: Any, n_most: int = 10_000) -> str | None:
         f"Column {wide} ranges over {spread[wide]:.3g} and column {narrow} over {spread[narrow]:.3g}: the kernel sees "
         "little of the narrow columns. Bring them to one scale: make_pipeline(StandardScaler(), FBTWSVM())."
     )
-
-
-def precise(X: Any) -> Any:
-    """Return rows in float64 if they are too small for float32; raise ValueError if they are too small for that too."""
-    largest = largest_value(X)
-    if largest == 0.0 or largest >= _SMALLEST[str(X.dtype)]:
-        return X
-    if largest < _SMALLEST["float64"]:
-        raise ValueError(
-            f"The largest value of X is {largest:g}: squares of such numbers vanish. Scale the columns of X."
-        )
-    return X.astype(np.float64)
