@@ -45,6 +45,7 @@ _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 
 
 _USUAL = 1e15  # values up to which no check of their size is needed
+_FEW_VALUES = 10_000  # for at most so many values, a copy costs nothing
 _ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state")  # parameters that may change on a stream
 _IN_SUMS = ("C", "reg", "mu", "membership", "class_weight")  # parameters that the sums of a fit depend on
 
@@ -835,7 +836,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         plain = isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 0 and "feature_names_in_" not in columns
         if not plain or X.dtype != dtype or X.shape[1] != columns["n_features_in_"]:
             return False
-        return largest_value(X) < _USUAL
+        return bool((np.abs(X) < _USUAL).all()) if X.size < _FEW_VALUES else largest_value(X) < _USUAL
 
     def _check_domain(self, X: Any) -> None:
         if isinstance(self.feature_map, str):  # a given transformer has a domain of its own
@@ -843,15 +844,16 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
     def _going_on(self) -> WarmUpModel | StreamModel | None:
         """Return the model that learns on from here; None before the first row."""
-        model, parameters = self._model, parameters_of(self)
+        model = self._model
         if isinstance(model, BatchModel):
             if model.sums is not None:
                 self._refuse_changed(_IN_SUMS)
-            return stream_from(model, parameters)
+            return stream_from(model, parameters_of(self))
         if isinstance(model, StreamModel):
             model.take_back()  # what an interrupted call may have left
-            self._refuse_changed(_FIXED)
-            return model.with_options(SolverOptions(self.tol, self.max_iter, self.n_jobs))
+            if parameters_of(self) != self._fitted().parameters:
+                self._refuse_changed(_FIXED)
+                return model.with_options(SolverOptions(self.tol, self.max_iter, self.n_jobs))
         return model
 
     def _refuse_changed(self, names: Iterable[str]) -> None:

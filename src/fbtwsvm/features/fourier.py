@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.extmath import safe_sparse_dot
 
 from .._arrays import Array
 from .base import _DEFAULT_COMPONENTS, FeatureMap
@@ -103,7 +102,7 @@ class FourierFeatures(FeatureMap):
         """Map rows without checking them."""
         if self.kernel == "skewed_intersection":
             X = log_skewed(X)
-        waves: Array = safe_sparse_dot(X, self.frequencies_.astype(X.dtype, copy=False), dense_output=True)
+        waves: Array = np.asarray(X @ self.frequencies_.astype(X.dtype, copy=False))
         waves += self.phases_.astype(X.dtype, copy=False)
         np.cos(waves, out=waves)
         waves *= np.sqrt(2.0 / self.n_components)

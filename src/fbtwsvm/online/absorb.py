@@ -74,7 +74,7 @@ def learn_rows(member: Member, chunk: Chunk, *, every_value: bool) -> Tested:
     learn_rows_compiled(chunk.rows, chunk.labels, weights, sums, _row_rule(member, every_value), result)
     member.clock += n
     member.n_pending += n
-    np.add.at(member.since_solve, chunk.labels, 1)
+    member.since_solve += np.bincount(chunk.labels, minlength=member.n_classes)
     member.pending.append(Kept.of(chunk, weights, result.alpha, result.box, ~result.accepted))
     every, own = np.arange(n), chunk.labels
     values = result.values
@@ -93,7 +93,7 @@ def learn_block(member: Member, chunk: Chunk, *, every_value: bool = False) -> T
             member.moments.add(k, chunk.rows[rows], weights[rows])
             _update_root(member, int(k), chunk.rows[rows], weights[rows])
     member.clock += len(chunk)
-    np.add.at(member.since_solve, chunk.labels, 1)
+    member.since_solve += np.bincount(chunk.labels, minlength=member.n_classes)
     duals = np.zeros((len(chunk), member.n_classes))
     member.keep(Kept.of(chunk, weights, duals, duals.copy(), ~accepted))
     return tested

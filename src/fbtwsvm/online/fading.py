@@ -31,8 +31,9 @@ def weigh(member: Member, chunk: Chunk) -> Array:
         rescale(member, max(decay**n, 1e-30))
     else:
         member.current_weight *= decay**-n
-    shares = np.maximum(decay ** np.arange(n - 1.0, -1.0, -1.0), _LEAST_SHARE)
-    weights: Array = chunk.weights * member.current_weight * shares
+    weights: Array = chunk.weights * member.current_weight
+    if n > 1:
+        weights = weights * np.maximum(decay ** np.arange(n - 1.0, -1.0, -1.0), _LEAST_SHARE)
     return weights
 
 

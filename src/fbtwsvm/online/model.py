@@ -104,7 +104,7 @@ class StreamModel:
     @property
     def leader(self) -> Member:
         """The member that is trusted most."""
-        return self.members[int(np.argmax(self.trust))]
+        return self.members[int(np.argmax(self.trust)) if self.committee else 0]
 
     @property
     def dtype(self) -> np.dtype:
@@ -258,9 +258,10 @@ class StreamModel:
 
     def _refuse_heavy(self, rows: CheckedRows, mapped: Array, weights: Array) -> None:
         """Raise ValueError for a row next to which all others would be lost in the sums of its class."""
-        most = min(_HEAVIEST * self.members[0].mean_weight, _LARGEST_CONDITION * float(np.min(self.reg)))
+        least_reg = self.reg if isinstance(self.reg, float) else min(np.ravel(self.reg))
+        most = min(_HEAVIEST * self.members[0].mean_weight, _LARGEST_CONDITION * least_reg)
         heavy = weights if self.mapping.bounded else weights * np.einsum("ij,ij->i", mapped, mapped, dtype=np.float64)
-        if heavy.max(initial=0.0) <= most:  # False for NaN too
+        if (heavy[0] if len(heavy) == 1 else heavy.max(initial=0.0)) <= most:  # False for NaN too
             return
         row = int(np.flatnonzero(~(heavy <= most))[0])
         values = np.abs(rows.X[[row]].toarray()[0] if sp.issparse(rows.X) else rows.X[row])
