@@ -9,6 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
 from fbtwsvm import FBTWSVM
+from fbtwsvm.classifier import model_of
 from fbtwsvm.features.kernels import similarity
 from helpers import clouds, state, stream
 
@@ -121,3 +122,68 @@ def test_columns_of_unequal_scale_are_warned_about():
         FBTWSVM(gamma="scale").fit(np.delete(X, 20, axis=1), y)
         FBTWSVM(kernel="chi2").fit(X, y)
         model.partial_fit(X[:10], y[:10])  # once is enough
+
+
+def weighted_stream(first=1.0):
+    X, y = clouds(900, 2)
+    model = FBTWSVM(gamma=0.1, n_components=20, feature_map="fourier", warm_up=100, random_state=0)
+    return X, y, model.partial_fit(X[:300], y[:300], sample_weight=np.full(300, first), ids=np.arange(300))
+
+
+@pytest.mark.parametrize("first", [1e-13, 1.0, 1e13])
+def test_the_weights_of_the_first_rows_do_not_end_a_stream(first):
+    X, y, model = weighted_stream(first)
+    model.partial_fit(X[300:310], y[300:310], sample_weight=np.full(10, max(first, 1.0)))
+    model.partial_fit(X[310:320], y[310:320], sample_weight=np.full(10, first)).settle()
+    assert np.isfinite(model.planes_).all()
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_heavy_rows_that_are_unlearned_leave_the_usual_weight():
+    X, y, model = weighted_stream()
+    for number in range(1000, 1003):
+        model.partial_fit(X[300:301], y[300:301], sample_weight=[1e6], ids=[number])
+        model.unlearn(X[300:301], y[300:301], ids=[number])
+    model.partial_fit(X[301:310], y[301:310])
+    assert model_of(model).members[0].mean_weight == pytest.approx(1.0)
+
+
+def test_models_with_other_weights_are_merged():
+    X, y, model = weighted_stream()
+    other = FBTWSVM(gamma=0.1, n_components=20, feature_map="fourier", warm_up=100, random_state=0)
+    other.partial_fit(X[300:600], y[300:600], sample_weight=np.full(300, 1e3), ids=np.arange(300, 600))
+    model.merge(other)
+    assert model_of(model).members[0].mean_weight == pytest.approx(500.5)
+    model.unlearn(X[300:600], y[300:600], ids=np.arange(300, 600))
+    assert model_of(model).members[0].mean_weight == pytest.approx(1.0)
+    model.partial_fit(X[600:], y[600:])
+
+
+@pytest.mark.parametrize(("kernel", "size", "weight"), [("rbf", 1.0, 1e20), ("linear", 1e10, 1.0), ("rbf", 1.0, 1e300)])
+def test_a_heavy_row_is_refused_in_the_warm_up_already(kernel, size, weight):
+    X, y = clouds(400, 2)
+    model = FBTWSVM(kernel=kernel, gamma=0.1, n_components=20, warm_up=100, random_state=0)
+    weights, scaled = np.ones(40), X[:40].copy()
+    weights[3], scaled[3] = weight, size * X[3]
+    with pytest.raises(ValueError, match="Row 3 weighs"):
+        model.partial_fit(scaled, y[:40], sample_weight=weights)
+    model.partial_fit(X[:20], y[:20])
+    with pytest.raises(ValueError, match="Row 3 weighs"):
+        model.partial_fit(scaled, y[:40], sample_weight=weights)
+    assert stream(model, X[20:], y[20:], 40).score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("seed", [10, 33])
+def test_sums_of_float32_rows_that_come_and_go_stay_solvable(seed):
+    """Rounding errors of rows that have left exceed the ridge of those that stay."""
+    random = np.random.default_rng(seed)
+    X, y = clouds(600, 2, seed=seed)
+    X = X.astype(np.float32)
+    model = FBTWSVM(gamma=0.1, n_components=20, feature_map="fourier", warm_up=60, decay=0.9, memory=5, second_look=0)
+    model.set_params(statistics="kept", random_state=0)
+    for first in range(0, 600, 20):
+        rows, weights = np.arange(first, first + 20), 10.0 ** random.uniform(-3, 3, 20)
+        model.partial_fit(X[rows], y[rows], sample_weight=weights, ids=rows)
+    model.unlearn(X[580:590], y[580:590], ids=range(580, 590))
+    model.settle()
+    assert np.isfinite(model.planes_).all()

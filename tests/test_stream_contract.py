@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import fbtwsvm
 from fbtwsvm import FBTWSVM
@@ -149,3 +150,40 @@ def test_rows_without_weight_are_skipped(seen):
     assert model.inspect().seen == seen
     with pytest.raises(ValueError, match="no row to learn from"):
         FBTWSVM().partial_fit(X, y, sample_weight=np.zeros(200))
+
+
+def test_parameters_of_the_map_cannot_change_after_a_fit():
+    X, y = clouds(300)
+    for change in ({"gamma": 5.0}, {"n_components": 7}, {"kernel": "linear"}, {"feature_map": "nystroem"}):
+        model = FBTWSVM(**FOURIER).fit(X, y).set_params(**change)
+        with pytest.raises(ValueError, match=f"{next(iter(change))} was"):
+            model.partial_fit(X[:5], y[:5])
+    exact = FBTWSVM(feature_map="exact", gamma=0.1).fit(X, y)
+    exact.set_params(feature_map="auto", n_components=20).partial_fit(X[:5], y[:5])
+    assert exact.n_components_ == 20
+
+
+def test_a_merge_keeps_the_promise_of_classes():
+    X, y = clouds(400, 3)
+    options = {"warm_up": 60, **FOURIER}
+    model = FBTWSVM(**options).partial_fit(X[:200], y[:200], classes=[0, 1, 2, 3])
+    model.merge(FBTWSVM(**options).partial_fit(X[200:], y[200:]))
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="has the class 9"):
+        model.merge(FBTWSVM(**options).partial_fit(X[200:], np.where(y[200:] == 2, 9, y[200:])))
+
+
+def test_columns_written_by_others_do_not_outlive_a_fit():
+    X, y = clouds(100)
+    model = FBTWSVM(gamma=0.1).fit(X, y)
+    model.n_features_in_ = 3
+    model.fit(X[:, :2], y)
+    assert model.n_features_in_ == 2
+    assert len(model.predict(X[:, :2])) == 100
+
+
+def test_a_stream_that_goes_on_from_a_fit_warns_too():
+    X, y = clouds(400, 2, spread=2.5)
+    model = FBTWSVM(gamma=0.1, n_components=30, feature_map="fourier", random_state=0).fit(X, y)
+    with pytest.warns(ConvergenceWarning):
+        model.set_params(max_iter=1, tol=1e-9).partial_fit(X[:1], y[:1])

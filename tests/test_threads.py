@@ -103,3 +103,39 @@ def test_only_small_matrices_are_kept_to_one_blas_thread():
     before = blas_threads()
     with threads.few_threads(threads._SMALL_MATRIX + 1):
         assert blas_threads() == before
+
+
+def test_an_error_of_inner_work_is_not_taken_for_an_interrupt():
+    def fail(_):
+        raise KeyError("inner")
+
+    def outer(i):
+        if i == 1:
+            threads.each(fail, range(2), 2)
+        for _ in range(20):
+            time.sleep(0.005)
+            threads.stop_if_interrupted()
+
+    with pytest.raises(KeyError, match="inner"):
+        threads.each(outer, range(2), 2)
+
+
+def test_workers_stop_when_nobody_waits_for_them():
+    stopped, running = [], threading.Event()
+
+    def work(i):
+        if i == 0:
+            running.wait(10)
+            raise KeyError("first")
+        running.set()
+        try:
+            while True:
+                time.sleep(0.001)
+                threads.stop_if_interrupted()
+        except KeyboardInterrupt:
+            stopped.append(i)
+            raise
+
+    with pytest.raises(KeyError, match="first"):
+        threads.each(work, range(2), 2)
+    assert stopped == [1]

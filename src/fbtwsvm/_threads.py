@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from threading import Event, Lock, local
@@ -30,42 +30,52 @@ def _blas() -> list[Any]:
 
 
 class _OneBlasThread:
-    """Reference-counted limit of one BLAS thread."""
+    """The limit of one BLAS thread, as long as anybody wants it."""
 
     def __init__(self) -> None:
-        self._lock, self._inside = Lock(), 0
+        self._lock = Lock()
+        self._wanted_by: set[object] = set()
         self._before: list[tuple[Any, int]] = []  # BLAS libraries and their numbers of threads
 
-    def __enter__(self) -> None:
+    def begin(self, user: object) -> None:
+        """Set the limit, unless it is set."""
         with self._lock:
             if not self._before:
                 self._before = [(blas, blas.num_threads) for blas in _blas()]
-            for blas, _ in self._before if self._inside == 0 else ():
-                blas.set_num_threads(1)
-            self._inside += 1  # the last step: after an interrupt before it, the next one begins again
+            if not self._wanted_by:
+                for blas, _ in self._before:
+                    blas.set_num_threads(1)
+            self._wanted_by.add(user)
 
-    def __exit__(self, *_: object) -> None:
+    def end(self, user: object) -> None:
+        """Lift the limit if nobody else wants it; that can be repeated after an interrupt."""
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
+            self._wanted_by.discard(user)
+            if not self._wanted_by:
                 for blas, count in self._before:
                     blas.set_num_threads(count)
                 self._before = []
 
 
 class _Worker(local):
-    """What a thread knows of the work that it is part of."""
+    """What a thread knows of the work that it is part of: events that tell it to stop, from the outermost work on."""
 
-    stop: Event | None = None
+    stops: tuple[Event, ...] = ()
 
 
 _ONE_BLAS_THREAD = _OneBlasThread()
 _WORKER = _Worker()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
     """Return a context with one BLAS thread."""
-    return _ONE_BLAS_THREAD
+    user = object()
+    try:
+        _ONE_BLAS_THREAD.begin(user)
+        yield
+    finally:
+        _ONE_BLAS_THREAD.end(user)
 
 
 def few_threads(n_columns: int) -> AbstractContextManager[Any]:
@@ -91,10 +101,10 @@ def stream(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | Non
         if threads <= 1:
             yield from map(function, items)
             return
-        stop = _WORKER.stop or Event()
+        stop, outer = Event(), _WORKER.stops
 
         def work(item: In) -> Out:
-            _WORKER.stop = stop
+            _WORKER.stops = (*outer, stop)
             return function(item)
 
         with ThreadPoolExecutor(threads) as pool:
@@ -107,7 +117,7 @@ def stream(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | Non
 
 def stop_if_interrupted() -> None:
     """Raise KeyboardInterrupt in a thread whose result nobody waits for any more; long loops call this."""
-    if _WORKER.stop is not None and _WORKER.stop.is_set():
+    if any(stop.is_set() for stop in _WORKER.stops):
         raise KeyboardInterrupt
 
 

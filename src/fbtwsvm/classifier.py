@@ -47,6 +47,8 @@ _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 _USUAL = 1e15  # values up to which no check of their size is needed
 _FEW_VALUES = 10_000  # for at most so many values, a copy costs nothing
 _ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state")  # parameters that may change on a stream
+_OF_EXACT_MAP = ("kernel", "gamma")  # parameters that a fitted map depends on
+_OF_MAP = (*_OF_EXACT_MAP, "feature_map", "n_components")
 _IN_SUMS = ("C", "reg", "mu", "membership", "class_weight")  # parameters that the sums of a fit depend on
 
 
@@ -74,8 +76,10 @@ class Learned:
     def spread(self, values: Array, axes: tuple[int, ...], fill: float = 0.0) -> Array:
         """Return values of the classes learned as values of all classes, with `fill` for those not learned yet."""
         known, every = self.model.answers.classes, self.classes
+        if len(every) == len(known):
+            return values
         places = np.searchsorted(every, known)
-        for axis in axes if len(every) > len(known) else ():
+        for axis in axes:
             shape = list(values.shape)
             shape[axis] = len(every)
             wide = np.full(shape, fill, dtype=values.dtype)
@@ -557,11 +561,11 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             The values.
         """
         answers = self._fitted().model.answers
-        planes, known = self._fitted().model.planes, answers.classes.tolist()
+        known = answers.classes.tolist()
         if near not in known or pushed not in known or near == pushed:
             raise ValueError(f"near and pushed must be two different classes of {known}, got {near!r} and {pushed!r}.")
         a, b = known.index(near), known.index(pushed)
-        return self._decide(answers, X, lambda rows: rows @ planes[a, b])
+        return self._decide(answers, X, lambda rows: rows @ answers.planes[a, b])
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
         """Learn a chunk of rows; a call that fails or is interrupted leaves the model as it was.
@@ -617,6 +621,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
     def settle(self) -> Self:
         """Re-solve now: bring the dual variables of all stored rows up to date, rather than when it is next due.
+
+        In the warm-up and after `fit` there is nothing to bring up to date.
 
         Returns
         -------
@@ -700,15 +706,22 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         FBTWSVM
             The model itself, which now knows the rows of both.
         """
-        promised, also = self._fitted().promised, other._fitted().promised
+        promised = self._fitted().promised
+        other._fitted()
         mine, theirs = self._going_on(), other._going_on()
         for model in (mine, theirs):
             if isinstance(model, WarmUpModel):
-                model.merge(None)  # refuses
-        merged = mine.merge(theirs)  # type: ignore[union-attr]
+                raise ValueError(
+                    f"merge: a model is still in its warm-up ({len(model.rows)} rows). Let it learn more first."
+                )
+        assert isinstance(mine, StreamModel)
+        assert isinstance(theirs, StreamModel)
+        if promised is not None and not np.isin(theirs.classes, promised).all():
+            unknown = np.setdiff1d(theirs.classes, promised)
+            raise ValueError(f"merge: the other model has the class {unknown[0].item()!r}, which is not in classes.")
+        merged = mine.merge(theirs)
         self._warn_of_gap(merged.largest_gap)
-        both = None if promised is None or also is None else np.union1d(promised, also)
-        return self._publish(merged, promised=both)
+        return self._publish(merged)
 
     def inspect(self) -> Inspection:
         """Look inside, in a few numbers: the stage of the model, rows seen, kept and forgotten, bytes.
@@ -846,6 +859,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Return the model that learns on from here; None before the first row."""
         model = self._model
         if isinstance(model, BatchModel):
+            self._refuse_changed(_OF_EXACT_MAP if model.mapping.exact else _OF_MAP)
             if model.sums is not None:
                 self._refuse_changed(_IN_SUMS)
             return stream_from(model, parameters_of(self))
@@ -878,7 +892,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         parameters = parameters_of(self)
         try:
             fresh = WarmUpModel.begin(rows, parameters) if model is None else model.learn(rows, parameters)
-            if isinstance(fresh, StreamModel) and fresh is not model:
+            if isinstance(fresh, StreamModel) and fresh is not self._model:
                 self._warn_of_gap(fresh.largest_gap)
             if isinstance(fresh, StreamModel) and not isinstance(model, StreamModel):
                 self._warn_of_spread(rows.X if model is None else model.rows.join(rows).X)
@@ -902,8 +916,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         raises KeyboardInterrupt has not been done.
         """
         before = self._learned
+        self.__dict__.pop("_checked_columns", None)
         if before is not None and before.model is model and isinstance(model, StreamModel):
-            model.publish()
+            model.publish()  # it has learned in place, so this is the last step
             return self
         if isinstance(model, StreamModel):
             model.publish()
@@ -967,6 +982,8 @@ def with_model(estimator: FBTWSVM, model: Model, columns: dict[str, Any], promis
 def learn_checked(estimator: FBTWSVM, rows: CheckedRows) -> None:
     """Learn rows on a stream that need no check of their values, as `partial_fit` does."""
     learned = estimator._fitted()
+    check_values(rows.X)
+    estimator._check_domain(rows.X)
     if (learned.model.classes.dtype.kind in "OUS") != (rows.y.dtype.kind in "OUS"):
         raise ValueError(f"The label {rows.y[0]!r} is of another type than those learned so far.")
     estimator._learn(estimator._going_on(), rows, learned.columns, learned.promised)

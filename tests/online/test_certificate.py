@@ -141,3 +141,16 @@ def test_a_re_solve_that_stops_early_warns():
         warnings.simplefilter("error")
         model.set_params(max_iter=100_000).settle()
     assert model.duality_gap_.max() <= 1e-6
+
+
+@pytest.mark.parametrize("accept", ["kkt", "inside", "outside", "all"])
+def test_planes_that_a_re_solve_leaves_alone_keep_their_duals(accept):
+    random = np.random.default_rng(0)
+    options = {"gamma": 0.3, "n_components": 20, "feature_map": "fourier", "membership": "none", "random_state": 0}
+    model = FBTWSVM(warm_up=30, memory=50, second_look=0, accept=accept, **options)
+    for step in range(8):
+        y = random.integers(0, 5, 30)
+        model.partial_fit(random.normal(size=(30, 4)) + 1.5 * y[:, None] * [1.0, -1.0, 0.5, 0.0], y)
+        if step % 2:
+            model.settle()
+            assert model.duality_gap_.max() <= model.tol

@@ -76,7 +76,7 @@ class BatchModel:
     @property
     def answers(self) -> Answers:
         """All that a prediction reads."""
-        return Answers(self.classes, self.mapping, self.rule)
+        return Answers(self.classes, self.mapping, self.rule, self.planes)
 
     @property
     def n_components(self) -> int:

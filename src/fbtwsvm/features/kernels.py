@@ -30,6 +30,7 @@ KERNELS = ("rbf", "linear", "laplacian", "chi2", "intersection", "skewed_chi2", 
 USES_GAMMA = ("rbf", "laplacian")
 _TILE = 4096
 _STRIP = 64
+_MOST_DENSE = 2**26  # numbers of sparse rows that are made dense
 _MOST_ROUNDING = 1e-3  # largest rounding error of gamma ||x - y||^2
 SKEW = 1.0  # the c of the skewed kernels, as in scikit-learn's SkewedChi2Sampler
 
@@ -113,7 +114,8 @@ def _rbf(X: Any, Y: Any, gamma: float) -> Array:
         centre = Y.mean(axis=0)
         X, Y = X - centre, Y - centre
     right = gamma * row_norms(Y, squared=True)
-    if np.finfo(right.dtype).eps * right.max(initial=0.0) > _MOST_ROUNDING:
+    small = not sp.issparse(X) or X.shape[0] * X.shape[1] <= _MOST_DENSE
+    if small and np.finfo(right.dtype).eps * right.max(initial=0.0) > _MOST_ROUNDING:
         return _rbf_of_differences(*given, gamma)
     out: Array = np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
     left = gamma * row_norms(X, squared=True)[:, None]

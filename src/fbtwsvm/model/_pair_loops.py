@@ -166,13 +166,13 @@ def couple_best(rows: Array, planes: Array, offsets: Array, slopes: Array, winne
     probable class that was coupled.
     """
     n, n_classes = len(rows), len(planes)
-    result, margins = np.empty((n, n_classes)), np.empty((n, n_classes))
+    margins = np.empty((n, n_classes))
     _margins_to(rows, planes, offsets, slopes, winners, margins)
     best = np.sort(np.argpartition(margins, -n_best, axis=1)[:, -n_best:], axis=1)
     pairs = np.zeros((n, n_best, n_best))
     _chosen_margins(rows, planes, offsets, slopes, best, pairs)
     coupled = couple(pairs)
-    result[:] = np.exp(np.minimum(margins, 0.0)) * coupled.max(axis=1, keepdims=True)
+    result: Array = np.exp(np.minimum(margins, 0.0)) * coupled.max(axis=1, keepdims=True)
     np.minimum(result, coupled.min(axis=1, keepdims=True), out=result)
     np.put_along_axis(result, best, coupled, axis=1)
     result /= result.sum(axis=1, keepdims=True)

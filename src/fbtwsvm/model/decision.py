@@ -110,6 +110,7 @@ class Answers:
     classes: Array
     mapping: Mapping
     rule: Rule
+    planes: Array  # those that `planes_` shows
 
 
 @dataclass(frozen=True)

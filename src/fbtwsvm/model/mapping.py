@@ -110,8 +110,7 @@ class Mapping:
     @property
     def renewable(self) -> bool:
         """Whether the map has landmarks that can be replaced, and a residual 1 - ||z||^2 that tells when to do so."""
-        landmarks = isinstance(self.transformer, NystroemFeatures) and is_normalised(self.transformer.kernel)
-        return landmarks and not self.frozen
+        return isinstance(self.transformer, NystroemFeatures) and self.bounded and not self.frozen
 
     @property
     def bounded(self) -> bool:

@@ -14,7 +14,7 @@ from .resolve import boxes_of
 
 
 def duality_gaps(member: Member) -> Array:
-    """Return the gap of every plane, in the problem that a re-solve would solve now; relative, as in the solver.
+    """Return the gap of every plane in the problem of the present rows, weights and class factors, as the solver does.
 
     The planes and the duals need not belong together: for any plane u and any duals within their boxes, P(u) - D(alpha)
     bounds how far u is from the solution.  Rows that are no longer kept have fixed duals, so they are linear terms.
@@ -28,7 +28,7 @@ def duality_gaps(member: Member) -> Array:
     gaps = np.zeros((member.n_classes, member.n_classes))
     for a in alive:
         gram, ridge = member.class_factors[a] * grams[a], float(member.ridge[a])
-        lower = gram_factor(gram.copy(), ridge, member.dtype)
+        lower = gram_factor(gram, ridge, member.dtype)
         others = alive[alive != a]
         planes = member.planes[a, others].astype(np.float64)
         fixed = member.forgotten.dual_sums[a, others]

@@ -24,7 +24,8 @@ _BALANCE_DRIFT = 0.01  # relative error of a class factor at which it is set aga
 def weigh(member: Member, chunk: Chunk) -> Array:
     """Return the weights of new rows; with decay, each row weighs a little more than the one before."""
     n, decay = len(chunk), member.policy.decay
-    member.mean_weight = (member.mean_weight * member.clock + float(chunk.weights.sum())) / (member.clock + n)
+    member.mean_weight = (member.mean_weight * member.n_rows + float(chunk.weights.sum())) / (member.n_rows + n)
+    member.n_rows += n
     if decay == 1.0:
         return chunk.weights * member.current_weight
     if not has_room(member, n):  # rescale so that the last of these rows has weight 1
@@ -82,13 +83,13 @@ def expire(member: Member) -> None:
     member.faded_at = member.clock
 
 
-def balance(member: Member) -> None:
+def balance(member: Member, tolerance: float = _BALANCE_DRIFT) -> None:
     """Give every class the same total weight, by its weight so far (class_weight="balanced")."""
     counts = member.moments.counts
     alive = counts > 0
     factors = np.ones(member.n_classes)
     factors[alive] = counts[alive].sum() / (alive.sum() * counts[alive])
-    for k in np.flatnonzero(np.abs(factors / member.class_factors - 1.0) > _BALANCE_DRIFT):
+    for k in np.flatnonzero(np.abs(factors / member.class_factors - 1.0) > tolerance):
         ratio = factors[k] / member.class_factors[k]
         member.forgotten.dual_sums[:, k] *= ratio
         member.forgotten.box_sums[:, k] *= ratio

@@ -92,6 +92,18 @@ class Kept(Chunk):
             return self
         return self.take(np.argsort(self.labels, kind="stable"))
 
+    def unsolved(self) -> Kept:
+        """Return the rows as if no plane had been solved yet."""
+        none = np.zeros(len(self), dtype=np.int64)
+        return replace(self, alpha=np.zeros_like(self.alpha), idle_count=none, reserve=none.astype(bool))
+
+    def with_reserve(self, most: int) -> Kept:
+        """Return the rows with those in the reserve that have no dual, if that is at most `most` of each class."""
+        idle: Array = ~np.asarray(self.alpha.any(axis=1))
+        if np.bincount(self.labels[idle], minlength=1).max() > most:
+            idle = np.zeros(len(self), dtype=bool)
+        return replace(self, idle_count=np.zeros(len(self), dtype=np.int64), reserve=idle)
+
     def insert_class(self, k: int) -> Kept:
         """Insert a new class at index k."""
         alpha, box = (np.insert(a, k, 0.0, axis=1) for a in (self.alpha, self.box))

@@ -52,8 +52,8 @@ class Member:
         Weight of a new row with a sample weight of one (see `fading`), and mean sample weight.
     faded, faded_at
         Whether any row has lost weight; the clock when distances of forgotten rows were last faded.
-    clock, max_lag
-        Rows learned, and the largest number of rows between two re-solves.
+    clock, n_rows, max_lag
+        Rows learned, how many of them have not been unlearned, and the largest number of rows between two re-solves.
     """
 
     CLASS_AXES: ClassVar[dict[str, tuple[int, ...]]] = {
@@ -90,7 +90,7 @@ class Member:
         self.mean_weight = 1.0
         self.faded = policy.decay < 1.0
         self.faded_at = 0
-        self.clock = 0
+        self.clock = self.n_rows = 0
         half_life = np.inf if policy.decay == 1.0 else np.log(0.5) / np.log(policy.decay)
         self.max_lag = max(1, int(min(_LAG, _LAG_HALF_LIVES * half_life)))
         for k in range(n_classes):
@@ -109,6 +109,7 @@ class Member:
         member.solved[:] = ~np.eye(n_classes, dtype=bool)
         member.ranges = replace(sums.ranges, low=sums.ranges.low.copy(), high=sums.ranges.high.copy())
         member.seen, member.clock = sums.n_rows.copy(), int(sums.n_rows.sum())
+        member.n_rows = member.clock
         member.mean_weight = float(sums.counts.sum()) / max(member.clock, 1)
         if policy.balanced:
             member.class_factors = sums.factors.copy()
@@ -171,7 +172,7 @@ class Member:
     def remember(self, undo: Undo, classes: Array) -> None:
         """Save in `undo` what changes when rows of these classes are learned row by row."""
         undo.keep(self, "planes", "current_weight", "clock", "n_pending", "pending", "mean_weight", "since_solve")
-        undo.keep(self, "accepting")
+        undo.keep(self, "accepting", "n_rows")
         undo.keep(self.moments, "counts", "sums")
         undo.keep(self.roots, "ranks")
         for k in classes:

@@ -22,6 +22,9 @@ def join(member: Member, other: Member, classes: Array, clock: int) -> None:
         getattr(member.moments, name)[classes] += scale * getattr(other.moments, name)
     _join_kept(member, other, classes, clock, scale, ratios)
     _join_forgotten(member, other, classes, clock, scale, ratios)
+    rows = member.n_rows + other.n_rows
+    member.mean_weight = (member.mean_weight * member.n_rows + other.mean_weight * other.n_rows) / max(rows, 1)
+    member.n_rows = rows
     member.clock += other.clock
     member.seen[classes] += other.seen + other.since_solve
     member.faded |= other.faded

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 from uuid import uuid4
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._arrays import Array, array_bytes, class_starts
 from .._threads import few_threads
@@ -23,7 +22,8 @@ from .absorb import Tested, learn, learn_block, learn_rows, needs_no_resolve
 from .calibration import CalibrationRows
 from .certificate import duality_gaps
 from .committee import RATE, CommitteeRule, log_chances
-from .fading import fade
+from .fading import balance, fade
+from .heavy import refuse_heavy
 from .kept import Chunk
 from .landmarks import ResidualMonitor, choose_landmarks
 from .member import Member
@@ -33,8 +33,6 @@ from .resolve import resolve
 from .undo import Undo
 from .unlearn import Unlearned, everything_kept, take_out
 
-_HEAVIEST = 1e12  # a row may weigh so many times as much as a usual one, before digits of the others are lost
-_LARGEST_CONDITION = 1e13  # and so many times as much as the ridge
 _DRIFT_FADE = 0.1  # factor on the weight of all rows so far when a drift is detected
 _MOST_DRIFTS = 1000  # most drifts that are recorded
 _CALIBRATION_ROWS = 256  # of each class, when their left-out values are computed
@@ -195,7 +193,7 @@ class StreamModel:
 
     def publish(self) -> None:
         """Let predictions use what the model has learned; nothing is undone after that."""
-        answers = Answers(self.classes, self.mapping, self.rule)
+        answers = Answers(self.classes, self.mapping, self.rule, self.planes)
         self.published = Published(answers, None)  # the last step: an interrupt comes before it, or after the call
 
     def take_back(self) -> None:
@@ -226,6 +224,7 @@ class StreamModel:
         if not len(rows):
             return self
         chunk, y = self._chunk(rows, parameters), rows.y
+        self._refuse_heavy(rows, chunk)
         detector, drifted = self._detect(chunk, y)
         if not drifted and self._fits_in_place(chunk, y):
             return self._learn_in_place(chunk, detector)
@@ -252,24 +251,16 @@ class StreamModel:
             weights = weights * class_factors_by_name(parameters, classes)[np.searchsorted(classes, rows.y)]
         labels = self._labels(rows.y) if len(self.classes) else np.zeros(n, dtype=np.int64)
         raw = rows.X if self.mapping.renewable else None
-        times, mapped = np.arange(self.clock, self.clock + n), self.mapping.rows(rows.X)
-        self._refuse_heavy(rows, mapped, weights)
-        return Chunk(mapped, labels, weights, times, rows.ids, raw)
+        times = np.arange(self.clock, self.clock + n)
+        return Chunk(self.mapping.rows(rows.X), labels, weights, times, rows.ids, raw)
 
-    def _refuse_heavy(self, rows: CheckedRows, mapped: Array, weights: Array) -> None:
-        """Raise ValueError for a row next to which all others would be lost in the sums of its class."""
-        least_reg = self.reg if isinstance(self.reg, float) else min(np.ravel(self.reg))
-        most = min(_HEAVIEST * self.members[0].mean_weight, _LARGEST_CONDITION * least_reg)
-        heavy = weights if self.mapping.bounded else weights * np.einsum("ij,ij->i", mapped, mapped, dtype=np.float64)
-        if (heavy[0] if len(heavy) == 1 else heavy.max(initial=0.0)) <= most:  # False for NaN too
-            return
-        row = int(np.flatnonzero(~(heavy <= most))[0])
-        values = np.abs(rows.X[[row]].toarray()[0] if sp.issparse(rows.X) else rows.X[row])
-        raise ValueError(
-            f"Row {row} weighs {heavy[row]:.2g} times as much as usual rows (weight {rows.weights[row]:g}, largest "
-            f"value {values.max():g} in column {int(values.argmax())}): all others would be lost next to it. Nothing "
-            "was changed. Leave it out, or give it a usual weight and scale."
-        )
+    def _refuse_heavy(self, rows: CheckedRows, chunk: Chunk) -> None:
+        """Raise ValueError for a row next to which all others would be lost; the ridge counts as a usual row too."""
+        heavy = chunk.weights
+        if not self.mapping.bounded:
+            heavy = heavy * np.einsum("ij,ij->i", chunk.rows, chunk.rows, dtype=np.float64)
+        least_ridge = self.reg if isinstance(self.reg, float) else float(min(np.ravel(self.reg)))
+        refuse_heavy(rows, heavy, max(self.members[0].mean_weight, least_ridge))
 
     def refuse_known(self, ids: Array) -> None:
         """Raise ValueError if a row with one of these ids has been learned before."""
@@ -428,7 +419,7 @@ class StreamModel:
         return clone, report
 
     def _influenced(self) -> list[str]:
-        """Return what depends on rows that were unlearned, because it was learned from others while they were there."""
+        """Return the reasons that hold for every unlearned row: what was learned while it was part of the model."""
         reasons = {
             "planes": not all(everything_kept(member) for member in self.members),
             "offsets": not self.committee and not everything_kept(self.members[0]),
@@ -486,12 +477,15 @@ class StreamModel:
     def _resolve_and_test(self, member: Member) -> None:
         """Solve every plane from zero, and take the left-out values of kept rows as calibration rows."""
         member.flush()
+        if member.policy.balanced:
+            balance(member, tolerance=0.0)
         member.mark_changed(slice(None), sums=True, rows=True)
-        kept = member.kept = replace(member.kept.by_class(), alpha=np.zeros_like(member.kept.alpha))
+        kept = member.kept = member.kept.by_class().unsolved()
         landmarks = np.zeros(len(kept), dtype=bool) if kept.raw is None else self.mapping.is_landmark(kept.raw)
         starts = class_starts(kept.labels, len(self.classes))
         marked = calibration_rows(starts, landmarks, self.seed, limit=_CALIBRATION_ROWS)
         left_out = resolve(member, kept.times[marked])
+        member.kept = member.kept.with_reserve(member.policy.second_look)
         if left_out is not None:
             self._flush_calibration()
             self.tested = CalibrationRows(len(self.classes))

@@ -97,7 +97,7 @@ class Roots:
 
     def refresh(self, k: int, gram: Array, reg: float) -> None:
         """Compute the root of class k from its Gram matrix, in float64."""
-        lower = gram_factor(gram.copy(), reg, self.matrices.dtype)
+        lower = gram_factor(gram, reg, self.matrices.dtype)
         self.matrices[k], _ = dtrtri(lower, lower=True, overwrite_c=True)
         self.ranks[k], self.ridges[k] = 0, reg
 

@@ -95,7 +95,8 @@ def _solve(member: Member, kept: Kept, starts: Array, box: Array, todo: Array, w
     left_out = LeftOut(kept.labels[wanted], kept.times[wanted], solution.near, solution.far)
     policy = member.policy
     least = policy.forget_below * member.mean_weight * member.current_weight
-    return forget(replace(kept, alpha=solution.alpha, box=box), policy.forget_after, least), left_out
+    alpha = np.where(todo.T[kept.labels], solution.alpha, carry_duals(kept.alpha, kept.box, box))
+    return forget(replace(kept, alpha=alpha, box=box), policy.forget_after, least), left_out
 
 
 def boxes_of(member: Member, kept: Kept, starts: Array, distances: Array) -> tuple[Ranges, Array]:

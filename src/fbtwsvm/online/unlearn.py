@@ -58,9 +58,9 @@ class Unlearned:
     --------
     >>> from fbtwsvm.online.unlearn import Unlearned
     >>> print(Unlearned(removed=2))
-    2 rows taken out, nothing remains of 2 of them
+    2 rows taken out; nothing remains of them
     >>> print(Unlearned(removed=2, remaining={"landmark": [0]}))
-    2 rows taken out, nothing remains of 1 of them
+    2 rows taken out; nothing remains of 1 of them
     something remains of 1 (position 0): the row is a landmark of the feature map
     """
 
@@ -101,7 +101,8 @@ class Unlearned:
     def describe(self, names: Sequence[str] | None = None) -> str:
         """Return the report in words, with names of the rows, or their positions."""
         count = "1 row" if self.removed == 1 else f"{self.removed:,} rows"
-        lines = [f"{count} taken out, nothing remains of {self.without_trace:,} of them"]
+        whole = "nothing remains of them" if self.complete else f"nothing remains of {self.without_trace:,} of them"
+        lines = [f"{count} taken out; {whole if self.complete or self.without_trace else 'something remains of each'}"]
         for reason, rows in self.remaining.items():
             some = [str(row) if names is None else names[row] for row in rows[:10]]
             where = ("position " if names is None else "") + ", ".join(some) + (", ..." if len(rows) > 10 else "")
@@ -173,18 +174,19 @@ def take_out(member: Member, rows: Chunk, classes: Array, renewed_at: int, repor
 
 
 def everything_kept(member: Member) -> bool:
-    """Whether the planes follow from the kept rows alone: none was forgotten, and none has faded."""
+    """Whether the model follows from its rows alone: all are kept, by whatever limit, and none has faded."""
     policy = member.policy
     return not (
-        member.forgotten.counts.any() or member.faded or (policy.statistics == "kept" and policy.accept != "all")
+        member.forgotten.counts.any() or member.faded or policy.memory is not None or policy.statistics == "kept"
     )
 
 
 def _take_out_count(member: Member, place: _Place) -> None:
     """Take a row out of the number and the mean weight of the rows seen."""
-    n, weight = int(member.seen.sum() + member.since_solve.sum()), place.weight / member.current_weight
-    if n > 1 and member.policy.decay == 1.0:  # the mean weight of a fading stream is that of its newest rows
-        member.mean_weight = max((member.mean_weight * n - weight) / (n - 1), 0.0)
+    n, mean = member.n_rows, member.mean_weight
+    if n > 1 and not member.faded:  # the sample weight of a row that has faded is not known
+        member.mean_weight = max((mean * n - place.weight / member.current_weight) / (n - 1), 1e-9 * mean)
+    member.n_rows = max(n - 1, 0)
     part = member.seen if member.seen[place.label] else member.since_solve
     part[place.label] = max(part[place.label] - 1, 0)
 

@@ -15,6 +15,7 @@ from ..model.inspection import Inspection
 from ..model.mapping import Mapping
 from ..model.rows import CheckedRows
 from ..model.settings import Parameters
+from .heavy import refuse_heavy_first_rows
 from .model import StreamModel, refuse_known
 from .start import start_stream
 from .unlearn import Unlearned
@@ -43,10 +44,12 @@ class WarmUpModel:
         """Return the model of the first rows of a stream."""
         if not len(rows):
             raise ValueError("Every sample_weight is zero: there is no row to learn from.")
+        refuse_heavy_first_rows(rows, None, linear=parameters.kernel == "linear")
         return cls._grown(rows, len(rows), None, parameters)
 
     def learn(self, rows: CheckedRows, parameters: Parameters) -> WarmUpModel | StreamModel:
         """Add rows; return a warm-up model, or a stream model if there are now enough rows."""
+        refuse_heavy_first_rows(rows, self.rows, linear=parameters.kernel == "linear")
         return self._grown(self.rows.join(rows), len(rows), self.provisional, parameters)
 
     @classmethod
@@ -74,10 +77,6 @@ class WarmUpModel:
         """Take rows out of those collected so far."""
         rest = self.rows.take(self.rows.without(rows))
         return self._grown(rest, len(rest), None, parameters), Unlearned(removed=len(rows))
-
-    def merge(self, other: Any) -> StreamModel:
-        """Raise ValueError: the map is not chosen yet."""
-        raise ValueError(f"merge: a model is still in its warm-up ({len(self.rows)} rows). Let it learn more first.")
 
     def refuse_known(self, ids: Array) -> None:
         """Raise ValueError if a row with one of these ids has been learned before."""

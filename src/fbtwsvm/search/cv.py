@@ -205,7 +205,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         """Check the arguments of `fit`, search, and fit the best candidate."""
         for name in ("gamma", "C", "reg"):
             value = getattr(self, name)
-            if isinstance(value, Real) and not isinstance(value, Integral):
+            if isinstance(value, bool) or (isinstance(value, Real) and not isinstance(value, Integral)):
                 raise ValueError(f"{name}={value!r}: an int is a number of values. To try one value, use [{value!r}].")
         self._validate_params()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])

@@ -38,16 +38,21 @@ def gram_matrix(rows: Array, weights: Array) -> Array:
 def gram_factor(gram: Array, reg: float, dtype: np.dtype) -> Array:
     """Return the Cholesky factor of G = gram + reg I.
 
-    If the sums of a class are so large that their rounding errors exceed the ridge, these are added to the ridge: what
-    is smaller is not known of G.
+    Rounding errors of large sums, also of rows that have left them, may exceed the ridge and make G indefinite.  They
+    are then added to the ridge: what is smaller is not known of G.
     """
-    rounding = 4.0 * float(np.finfo(np.float64).eps) * float(np.trace(gram))
-    return lower_factor(
-        gram,
+    message = (
         f"The Gram matrix of a class is not positive definite: reg={reg:g} is below the rounding error of {dtype}. "
-        "Raise reg, or pass float64.",
-        ridges=(reg, reg + rounding),
+        "Raise reg, or pass float64."
     )
+    try:
+        return lower_factor(gram, message, ridges=(reg,))
+    except ValueError:
+        if not np.isfinite(gram).all():
+            raise
+    rounding = 8.0 * float(np.finfo(np.float64).eps) * float(np.trace(gram))
+    smallest = float(np.linalg.eigvalsh(gram)[0])
+    return lower_factor(gram, message, ridges=(reg + rounding + 1.01 * max(0.0, -smallest),))
 
 
 def kernel_factor(system: Array) -> Array:

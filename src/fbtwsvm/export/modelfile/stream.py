@@ -168,6 +168,7 @@ def _member(**fields: Any) -> Member:
         fields |= _old_ranges(fields["settings"], nearest, fields["farthest"])
     if fields["n_pending"] != (0 if pending is None else len(pending)):
         raise ModelFileError("pending rows are missing")
+    fields["n_rows"] = int(fields["seen"].sum() + fields["since_solve"].sum())
     member: Member = blank(Member)(**fields, accepting=None, pending=[] if pending is None else [pending])
     return member
 
