@@ -590,8 +590,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights; rows of weight zero are skipped.
         ids : array-like of shape (n_samples,), default=None
-            An id for each row, by which `unlearn` finds it even when it is no longer stored.  Each takes about a
-            hundred bytes of memory as long as its row is part of the model.
+            An id for each row, by which `unlearn` finds it even when it is no longer stored.  Each takes a few hundred
+            bytes of memory, more for many classes, as long as its row is part of the model.
 
         Returns
         -------
