@@ -259,7 +259,8 @@ class CheckedRows:
     @classmethod
     def unnamed(cls, X: Any, y: Array, weights: Array | None = None) -> CheckedRows:
         """Return rows without ids; weights of None are all one."""
-        return cls(X, y, np.ones(len(y)) if weights is None else weights, np.full(len(y), None, dtype=object))
+        no_ids = np.empty(len(y), dtype=object)  # filled with None
+        return cls(X, y, np.ones(len(y)) if weights is None else weights, no_ids)
 
     def take(self, index: Any) -> CheckedRows:
         """Return some of the rows."""
