@@ -166,6 +166,10 @@ def test_decimal_commas_and_another_encoding(tmp_path):
     reading = ("--decimal", ",", "--encoding", "latin-1")
     called("train", german, "-o", tmp_path / "german.fbt", *options, *reading)
     assert_equal(package.load(tmp_path / "plain.fbt"), package.load(tmp_path / "german.fbt"))
+    for number in ("0.123", "12.34"):
+        (tmp_path / "point.csv").write_bytes(f"größe;farbe;y\n{number};rot;1\n".encode("latin-1"))
+        said = called("update", tmp_path / "german.fbt", tmp_path / "point.csv", *reading, status=1)
+        assert f"column 'größe': '{number}' (with --decimal , a point is only read between thousands) is not" in said
     assert "name its encoding, as in --encoding latin-1" in called(
         "train", german, "-o", tmp_path / "m.fbt", *options, status=1
     )

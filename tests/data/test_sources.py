@@ -474,3 +474,11 @@ def test_a_name_of_a_column_that_is_too_long(tmp_path):
     path.write_text("a" * 1_000_000 + ",y\n1,2\n")
     with pytest.raises(DataError, match="a name of more than 131,072 letters"):
         list(open_source(str(path)).tables())
+
+
+def test_entries_before_one_with_other_fields_come():
+    entries = [("1-0", {"a": "1"}), ("2-0", {"a": "2"}), ("3-0", {"b": "3"}), ("4-0", {"a": "4"})]
+    tables = open_source("redis://localhost/0?stream=rows")._tables(entries)
+    assert next(tables).to_pydict() == {"a": ["1", "2"], "_id": ["1-0", "2-0"]}
+    with pytest.raises(DataError, match="entry 3-0 has other fields"):
+        next(tables)
