@@ -227,3 +227,13 @@ def test_the_last_sources_are_remembered(monkeypatch):
     run = Run("d", "d", "4/x", 4, 100, None, {"a": ("1/x", 1), "b": ("2/x", 2), "c": ("3/x", 3)})
     assert list(run.with_earlier()) == ["b", "c", "d"]
     assert run.with_earlier()["d"] == ("4/x", 4)
+
+
+def test_a_model_file_may_name_no_earlier_source(tmp_path):
+    model = tmp_path / "m.fbt"
+    called("stream", write_lines(tmp_path / "rows.csv", LINES[:300]), "-t", "y", "--model", model, *QUICK)
+    loaded = package.load(model)
+    assert loaded.run.earlier is None
+    loaded.run.earlier = {}
+    package.save(loaded, model)
+    assert package.load(model).run.earlier == {}

@@ -148,8 +148,9 @@ def _earlier(sources: list[str], places: list[str], rows: Any) -> dict[str, tupl
 
 
 def _earlier_parts(earlier: dict[str, tuple[str, int]]) -> dict[str, Any]:
-    places, rows = zip(*earlier.values(), strict=True)
-    return {"sources": list(earlier), "places": list(places), "rows": np.array(rows, dtype=np.int64)}
+    places = [place for place, _ in earlier.values()]
+    rows = np.array([count for _, count in earlier.values()], dtype=np.int64)
+    return {"sources": list(earlier), "places": places, "rows": rows}
 
 
 _EARLIER = Record(
