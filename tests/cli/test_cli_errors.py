@@ -49,7 +49,7 @@ USAGE = [
 ]
 WRONG_DATA = [
     ("update MODEL nowhere.csv", "There is no file nowhere.csv"),
-    ("update MODEL short.csv", "row 100: Expected 5 columns, got 2"),
+    ("update MODEL short.csv", "Row 100: 5 fields expected, 2 found"),
     ("update MODEL word.csv", "Row 100, column 'size'"),
     ("update MODEL gap.csv", "Row 100 has no value in column 'size'"),
     ("update MODEL other.csv", "no column"),

@@ -127,3 +127,10 @@ def test_a_file_that_grows_at_random_places(lines, tmp_path):
         learned += stream_json(path, model, *(OPTIONS if not model.exists() else ()))["new_rows"]
         assert learned == text[:cut].count(b"\n") - 1
     assert package.load(model).rows == 900
+
+
+def test_one_byte_waits(lines, tmp_path):
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n1")
+    command = [COMMAND, "stream", tmp_path / "rows.csv", *OPTIONS]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
+    assert "and waits: 1 byte; --finished" in done.stderr

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import subprocess
 import tracemalloc
 
 import numpy as np
@@ -10,7 +12,7 @@ import pyarrow.parquet as papq
 import pytest
 
 import fbtwsvm as package
-from command import QUICK, assert_equal, called, fbtwsvm_json
+from command import COMMAND, QUICK, assert_equal, called, fbtwsvm_json
 from fbtwsvm import FBTWSVM
 
 GOOD = [f"{i % 7 + i / 1000:.3f},{'red' if i % 3 else 'blue'},{i % 7 > 3:d}" for i in range(900)]
@@ -164,6 +166,10 @@ def test_decimal_commas_and_another_encoding(tmp_path):
     reading = ("--decimal", ",", "--encoding", "latin-1")
     called("train", german, "-o", tmp_path / "german.fbt", *options, *reading)
     assert_equal(package.load(tmp_path / "plain.fbt"), package.load(tmp_path / "german.fbt"))
+    for number in ("0.123", "12.34"):
+        (tmp_path / "point.csv").write_bytes(f"größe;farbe;y\n{number};rot;1\n".encode("latin-1"))
+        said = called("update", tmp_path / "german.fbt", tmp_path / "point.csv", *reading, status=1)
+        assert f"column 'größe': '{number}' (with --decimal , a point is only read between thousands) is not" in said
     assert "name its encoding, as in --encoding latin-1" in called(
         "train", german, "-o", tmp_path / "m.fbt", *options, status=1
     )
@@ -229,3 +235,63 @@ def test_a_text_of_any_length_is_not_a_category(tmp_path):
     said = called("train", path, "-t", "y", "-o", tmp_path / "m.fbt", *QUICK, status=1)
     assert "Column 'colour' holds a text of 1,000 letters" in said
     assert "--drop colour" in said
+
+
+def test_predict_answers_all_rows_before_a_bad_one(good, tmp_path):
+    called("train", good, "-t", "y", "-o", tmp_path / "m.fbt", *QUICK)
+    path = write(tmp_path / "more.csv", [*GOOD, "1,red", *GOOD])
+    command = [COMMAND, "predict", tmp_path / "m.fbt", path]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert (done.returncode, len(done.stdout.splitlines())) == (1, 901)
+    assert "Row 901: 3 fields expected, 2 found" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["none.csv", "none.parquet"])
+def test_predict_checks_the_columns_of_a_file_without_rows(name, good, tmp_path):
+    called("train", good, "-t", "y", "-o", tmp_path / "m.fbt", *QUICK)
+    path = tmp_path / name
+    if name.endswith("csv"):
+        path.write_text("size,other\n")
+    else:
+        papq.write_table(pa.table({"size": pa.array([], pa.float64()), "other": pa.array([], pa.string())}), path)
+    assert "has no column 'colour'" in called("predict", tmp_path / "m.fbt", path, status=1)
+    path = write(tmp_path / "right.csv", [])
+    assert called("predict", tmp_path / "m.fbt", path) == '"prediction"\n'
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+def test_a_full_disk_is_named(good, tmp_path):
+    called("train", good, "-t", "y", "-o", tmp_path / "m.fbt", *QUICK)
+    bad = write(tmp_path / "bad.csv", ["x,red,1", *GOOD])
+    message = "error: /dev/full could not be written: No space left on device.\n"
+    assert called("predict", tmp_path / "m.fbt", good, "-o", "/dev/full", status=1).endswith(message)
+    rejected = ("-o", tmp_path / "a.csv", *SKIP, "--rejected", "/dev/full")
+    assert called("predict", tmp_path / "m.fbt", bad, *rejected, status=1).endswith(message)
+    for verb in (("predict", tmp_path / "m.fbt", good), ("info", tmp_path / "m.fbt")):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                list(map(str, [COMMAND, *verb])), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert done.returncode == 1
+        assert done.stderr == "fbtwsvm: error: Standard output could not be written: No space left on device.\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGPIPE")
+def test_a_reader_that_has_gone_is_no_error(good, tmp_path):
+    """As in `fbtwsvm predict ... | head -1`."""
+    called("train", good, "-t", "y", "-o", tmp_path / "m.fbt", *QUICK)
+    command = [COMMAND, "predict", tmp_path / "m.fbt", "-"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(list(map(str, command)), **pipes) as process:
+        process.stdout.close()
+        process.stdin.write(good.read_bytes())
+        process.stdin.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 141
+
+
+def test_an_odd_label_is_said(tmp_path):
+    path = write(tmp_path / "rows.csv", [*GOOD[:500], "1,red,1.5", *GOOD[500:]])
+    command = [COMMAND, "train", path, "-t", "y", "-o", tmp_path / "m.fbt", *QUICK]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
+    assert "warning: All labels are texts, since 1 of the first 901 are not integers" in done.stderr

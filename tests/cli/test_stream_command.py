@@ -9,6 +9,7 @@ import pytest
 
 import fbtwsvm as package
 from command import COMMAND, QUICK, assert_equal, called, fbtwsvm, fbtwsvm_json
+from fbtwsvm.data.table_model import Run
 
 
 def test_update_keeps_the_place_of_a_stream(tmp_path):
@@ -165,3 +166,74 @@ def test_an_update_with_an_error_changes_nothing(tmp_path):
     said = called("update", model, path, "--chunk", 100, status=1)
     assert said.endswith(f" Nothing was written: {model} is as before.\n")
     assert model.read_bytes() == before
+
+
+LINES = [f"{i % 7 + i / 1000:.3f},{i % 7 > 3:d}" for i in range(3000)]
+
+
+def write_lines(path, lines):
+    path.write_text("\n".join(["a,y", *lines]) + "\n")
+    return path
+
+
+def test_a_row_with_too_few_fields_costs_no_chunk_before_it(tmp_path):
+    """The chunks before it are learned, and what is learned in two parts is what is learned at once."""
+    path, model = write_lines(tmp_path / "rows.csv", [*LINES[:2990], "1", *LINES[2990:]]), tmp_path / "m.fbt"
+    said = called("stream", path, "-t", "y", "--model", model, *QUICK, status=1)
+    end = "Correct it, or leave such rows out: --on-error skip."
+    learned = f"What was learned from the 2,900 rows before it is in {model}."
+    assert said == f"fbtwsvm: error: Row 2,991: 2 fields expected, 1 found. {end} {learned}\n"
+    assert package.load(model).rows == 2900
+    assert called("stream", path, "--model", model, status=1).endswith(f" {end} Nothing was written.\n")
+    write_lines(path, LINES)
+    assert fbtwsvm_json("stream", path, "--model", model)["new_rows"] == 100
+    called("stream", path, "-t", "y", "--model", tmp_path / "whole.fbt", *QUICK)
+    assert_equal(package.load(model), package.load(tmp_path / "whole.fbt"))
+
+
+def test_the_warm_up_before_a_bad_row_is_written(tmp_path):
+    """And nothing is said about the warm-up, which is not what went wrong."""
+    path, model = write_lines(tmp_path / "rows.csv", [*LINES[:220], "1", *LINES[220:]]), tmp_path / "m.fbt"
+    said = called("stream", path, "-t", "y", "--model", model, *QUICK, status=1)
+    assert said.startswith("fbtwsvm: error: Row 221: 2 fields expected")
+    assert said.count("\n") == 1
+    assert package.load(model).rows == 200
+
+
+def test_a_source_is_learned_once_whatever_comes_between(tmp_path):
+    """The model remembers its place in each source, also through a link; --from-start learns all of it again."""
+    one, other = write_lines(tmp_path / "one.csv", LINES[:600]), write_lines(tmp_path / "two.csv", LINES[600:900])
+    model = tmp_path / "m.fbt"
+    called("stream", one, "-t", "y", "--model", model, *QUICK)
+    assert fbtwsvm_json("stream", other, "--model", model)["new_rows"] == 300
+    (tmp_path / "link.csv").symlink_to(one)
+    for source in (one, tmp_path / "link.csv", other, other, one):
+        told = fbtwsvm_json("stream", source, "--model", model, "--report", tmp_path / "r.html")
+        assert (told["new_rows"], told["report"]) == (0, None)
+    write_lines(one, LINES[:650])
+    told = fbtwsvm_json("stream", one, "--model", model)
+    assert (told["rows"], told["new_rows"]) == (650, 50)
+    write_lines(other, LINES[:100])
+    assert "does not begin any more with the 300 rows" in called("stream", other, "--model", model, status=1)
+    assert package.load(model).rows == 950
+    assert fbtwsvm_json("stream", other, "--model", model, "--from-start")["new_rows"] == 100
+    assert fbtwsvm_json("stream", other, "--model", model)["new_rows"] == 0
+    assert fbtwsvm_json("stream", one, "--model", model)["new_rows"] == 0
+
+
+def test_the_last_sources_are_remembered(monkeypatch):
+    """At most so many as fit; one that is read again counts as the last."""
+    monkeypatch.setattr("fbtwsvm.data.table_model.MOST_SOURCES", 3)
+    run = Run("d", "d", "4/x", 4, 100, None, {"a": ("1/x", 1), "b": ("2/x", 2), "c": ("3/x", 3)})
+    assert list(run.with_earlier()) == ["b", "c", "d"]
+    assert run.with_earlier()["d"] == ("4/x", 4)
+
+
+def test_a_model_file_may_name_no_earlier_source(tmp_path):
+    model = tmp_path / "m.fbt"
+    called("stream", write_lines(tmp_path / "rows.csv", LINES[:300]), "-t", "y", "--model", model, *QUICK)
+    loaded = package.load(model)
+    assert loaded.run.earlier is None
+    loaded.run.earlier = {}
+    package.save(loaded, model)
+    assert package.load(model).run.earlier == {}

@@ -1,5 +1,7 @@
 """Columns: kinds, encodings, gaps, scale and what has moved since the first rows."""
 
+import time
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -303,3 +305,71 @@ def test_rows_the_source_could_not_split_are_named():
     )
     with pytest.raises(DataError, match="Row 2: 3 fields expected, 2 found"):
         columns.rows(table, 0)
+
+
+COMMA = {"decimal": ","}
+
+
+def test_a_point_has_one_meaning_beside_decimal_commas():
+    """Between thousands it is left out; any other number with a point is not a number."""
+    good = ["1,5", "1.234,5", "-1.234.567", "+2", ",5", "1e3", " 1.000 "]
+    table = pa.table({"a": good, "y": ["0", "1"] * 3 + ["0"]}).replace_schema_metadata(COMMA)
+    columns = Columns.of(table, Choices(target="y", scale="none", precision="float64"))
+    assert columns.rows(table, 0)[:, 0].tolist() == [1.5, 1234.5, -1234567.0, 2.0, 0.5, 1000.0, 1000.0]
+    for text in ("12.34", "1.2345", "0.123", "00.123", "1.", ".5", "12.34,5", "1,234.5", "1.5e3", "1234.567"):
+        wrong = pa.table({"a": [text], "y": ["0"]}).replace_schema_metadata(COMMA)
+        with pytest.raises(DataError, match=f"'{text}'.* is not a number"):
+            columns.rows(wrong, 0)
+        assert columns.problems(wrong).keys() == {0}
+
+
+def test_points_in_texts_stay_beside_decimal_commas():
+    """Versions, labels and ids are texts, in which a point is a letter like any other."""
+    table = pa.table({"id": ["1.1", "1.2"] * 20, "v": ["2.10", "x"] * 20, "y": ["0.123", "b"] * 20})
+    columns = Columns.of(table.replace_schema_metadata(COMMA), Choices(target="y", row_id="id"))
+    assert columns.names == ["v=2.10", "v=x"]
+    assert columns.ids(table.replace_schema_metadata(COMMA))[:2] == ["1.1", "1.2"]
+    assert columns.targets(table.replace_schema_metadata(COMMA), 0)[:2].tolist() == ["0.123", "b"]
+
+
+def test_labels_with_a_sign_are_integers():
+    """In the first rows and later, alone and beside others."""
+    first = pa.table({"a": ["1", "2"] * 20, "y": ["+11", "-0"] * 20})
+    columns = Columns.of(first, Choices(target="y"))
+    assert columns.labels == "whole"
+    for labels, wanted in ((["+11"], [11]), (["+11", "-0"], [11, 0]), ([" +7.0 ", "-3"], [7, -3])):
+        found = columns.targets(pa.table({"a": ["1"] * len(labels), "y": labels}), 0)
+        assert found.dtype == np.int64
+        assert found.tolist() == wanted
+    for label in ("+-1", "11.5", "1e1", "9223372036854775808", "-99999999999999999999"):
+        with pytest.raises(DataError, match="is not an integer"):
+            columns.targets(pa.table({"a": ["1", "2"], "y": [label, "1"]}), 0)
+    with pytest.raises(DataError, match="is not an integer"):  # a float that is even, but may have been another
+        columns.targets(pa.table({"a": ["1", "2"], "y": [9007199254740994.0, 1.0]}), 0)
+
+
+@pytest.mark.parametrize("odd", ["11.5", "1e1", "99999999999999999999", "x"])
+def test_a_few_odd_labels_that_make_all_of_them_texts_are_named(odd):
+    table = pa.table({"a": ["1", "2"] * 20, "y": ["10", "11"] * 19 + [odd, "11"]})
+    with pytest.warns(UserWarning, match=f"All labels are texts, since 1 of .* column 'y' holds '{odd}' in row 39"):
+        assert Columns.of(table, Choices(target="y")).labels == "text"
+
+
+def test_labels_that_are_mostly_texts_need_no_word(recwarn):
+    Columns.of(pa.table({"a": ["1", "2"] * 20, "y": ["1", "b"] * 20}), Choices(target="y"))
+    Columns.of(pa.table({"a": ["1", "2"] * 20, "y": ["1"] * 39 + ["b"]}), Choices(target="y", categorical=("y",)))
+    assert not recwarn.list
+
+
+def test_lists_are_called_lists():
+    with pytest.raises(DataError, match=r"Column 'a' holds lists or records.*--drop a"):
+        Columns.of(pa.table({"a": [[1.0], [2.0]], "y": [0, 1]}), Choices(target="y"))
+
+
+def test_time_grows_linearly_with_the_number_of_columns():
+    names = [f"x{j}" for j in range(20_000)]
+    table = pa.table([pa.array([0.0, 1.0])] * len(names) + [pa.array([0, 1])], names=[*names, "y"])
+    columns = Columns.of(table, Choices(target="y"))
+    start = time.perf_counter()
+    columns.rows(table, 0)
+    assert time.perf_counter() - start < 5.0  # it was over a minute when each column looked through all names

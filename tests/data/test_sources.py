@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as papq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from fbtwsvm.data.generators import make
 from fbtwsvm.data.sources import DataError, in_chunks, open_source
 from fbtwsvm.data.sources.base import RowHash
-from fbtwsvm.data.sources.delimited import parsed
+from fbtwsvm.data.sources.delimited import RowParser
 from fbtwsvm.data.sources.text import QuoteCutter
 from helpers import ROWS, csv_text, learned, table, write
 
@@ -203,7 +204,7 @@ PACKED = gzip.compress(b"a,y\n" + np.random.default_rng(0).bytes(5000).hex().enc
 
 
 BAD = [
-    ("short.csv", b"a,b,y\n1,2,0\n3,4\n5,6,1\n", "row 2.*Expected 3 columns, got 2"),
+    ("short.csv", b"a,b,y\n1,2,0\n3,4\n5,6,1\n", "Row 2: 3 fields expected, 2 found.*--on-error skip.$"),
     ("numbers.csv", b"1,2,3\n4,5,6\n", "Add --no-header"),
     ("empty.csv", b"", "is empty"),
     ("twice.csv", b"a,a,y\n1,2,3\n", "'a' occurs more than once"),
@@ -212,7 +213,7 @@ BAD = [
     ("open.csv.gz", PACKED[:-900], "compressed, and damaged"),
     ("packed.csv.gz", PACKED[:200] + b"\x00" * 300 + PACKED[500:], "compressed, and damaged"),
     ("mac.csv", b"a,y\r1,2\r3,4\r", "cannot be read"),
-    ("bad.libsvm", b"1 1:0.5\n0 one:2\n", "rows 1 to 2"),
+    ("bad.libsvm", b"1 1:0.5\n0 one:2\n", "row 2 cannot be read as libsvm text.*[.]$"),
     ("bad.parquet", b"PAR1 and nothing more", "cannot be read as Parquet"),
     ("bad.arrow", b"ARROW1 nonsense", "cannot be read as Arrow"),
     ("bad.npz", b"PK nonsense", "cannot be read"),
@@ -239,6 +240,10 @@ def test_what_cannot_be_read_is_named(name, content, message, tmp_path):
         ("sqlite:///nowhere.db?query=SELECT 1", FileNotFoundError, "nowhere.db"),
         ("sqlite:///nowhere.db", DataError, "say what to read"),
         ("redis://localhost/0", DataError, "Name the stream"),
+        ("redis://localhost/0?stream=rows&idle=x", DataError, "idle=x: give a number of seconds"),
+        ("redis://localhost/0?stream=rows&idle=-1", DataError, "not negative"),
+        ("https://user:secret@host/rows.csv", DataError, "^https://host/rows.csv: addresses of https are not read"),
+        ("s3://bucket/rows.parquet", DataError, "addresses of s3 are not read"),
         ("generate:moons", DataError, "there are the generators"),
         ("generate:sea?colour=red", DataError, "not a number"),
         ("generate:sea?centroids=3", DataError, "sea has no option 'centroids'"),
@@ -374,11 +379,9 @@ def test_rows_end_where_the_parser_ends_them(text, size):
     """Whatever the quotes and line ends, as many rows are found as the parser finds."""
     data = ("p,q\n" + text + "\n").encode()
     for block, ends in cut(data, size)[0]:
-        try:
-            table = parsed(block, ["p", "q"], ",", '"', 0, "text")
-        except DataError:
-            continue
-        assert table.num_rows == len(ends)
+        malformed = []
+        table = RowParser("text", ["p", "q"], ",", '"', True)._split(block, 0, malformed)
+        assert table.num_rows + len(malformed) == len(ends)
 
 
 def test_blank_lines_before_the_header(tmp_path):
@@ -394,3 +397,88 @@ def test_arff_with_blanks_and_both_quotes(tmp_path):
     table = pa.concat_tables(open_source(str(path)).tables())
     assert [each.strip() for each in table["a b"].to_pylist()] == ["1", "2", "?"]
     assert table["kind"].to_pylist() == ["big one", "big one", " small"]
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "bad", "message"),
+    [
+        ("short.csv", "a,y\n", "1", "Row 20,001: 2 fields expected, 1 found"),
+        ("long.csv", "a,y\n", "1,2,3", "Row 20,001: 2 fields expected, 3 found"),
+        ("latin.csv", "a,y\n", "\xe9,2", "row 20,001 is not text in UTF-8"),
+        (
+            "short.arff",
+            "@attribute a real\n@attribute y {0, 1}\n@data\n",
+            "1",
+            "Row 20,001: 2 fields expected, 1 found",
+        ),
+        ("bad.libsvm", "", "1 one:2", "row 20,001 cannot be read as libsvm"),
+    ],
+)
+def test_all_rows_before_a_bad_one_come(name, head, bad, message, tmp_path):
+    """A bad row within a block of many rows costs none of those before it, and its number is right."""
+    good = ["1 1:2"] * 20_000 if name.endswith("libsvm") else [f"{i},1" for i in range(20_000)]
+    path = tmp_path / name
+    path.write_bytes((head + "\n".join([*good, bad, *good]) + "\n").encode("latin-1"))
+    found = []
+    with pytest.raises(DataError, match=message):
+        found.extend(table.num_rows for table in open_source(str(path)).tables())
+    assert sum(found) == 20_000
+
+
+def test_bad_rows_of_arff_can_be_marked(tmp_path):
+    path = tmp_path / "rows.arff"
+    path.write_text("@attribute a real\n@attribute y {0, 1}\n@data\n1,0\n2\n3,1\n")
+    found = pa.concat_tables(open_source(str(path), mark_malformed=True).tables()).to_pydict()
+    assert found["a"] == ["1", None, "3"]
+    assert found["_malformed"] == [None, "2 fields expected, 1 found\n2", None]
+
+
+@pytest.mark.parametrize("mark_malformed", [False, True])
+def test_a_quote_that_is_never_closed_is_named(mark_malformed, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n" + "1,2\n" * 100 + '"3,4\n5,6\n')
+    found = []
+    with pytest.raises(DataError, match=r"row 101 has a line end within a value, or a quote that is never closed\.$"):
+        found.extend(table.num_rows for table in open_source(str(path), mark_malformed=mark_malformed).tables())
+    assert sum(found) == 100
+
+
+def test_a_link_is_the_file_that_it_leads_to(tmp_path):
+    path, link = tmp_path / "rows.csv", tmp_path / "link.csv"
+    path.write_text("a,y\n")
+    link.symlink_to(path)
+    assert open_source(str(link)).identity == open_source(str(path)).identity
+    assert open_source(str(path)).is_called(str(link))  # as older model files have it
+    np.savez(tmp_path / "rows.npz", X_train=np.eye(2), y_train=[0, 1])
+    (tmp_path / "link.npz").symlink_to(tmp_path / "rows.npz")
+    parts = [open_source(f"{tmp_path}/{name}.npz:{part}").identity for name in ("rows", "link") for part in ("a", "b")]
+    assert parts[:2] == parts[2:]
+    assert parts[0] != parts[1]
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_a_column_without_a_type(form, tmp_path):
+    """A column that is all null, as pandas writes one of None, does not keep a file from being read."""
+    table = pa.table({"a": [1.0, 2.0], "none": pa.nulls(2), "y": [0, 1]})
+    path = str(tmp_path / f"rows.{form}")
+    if form == "parquet":
+        papq.write_table(table, path)
+    else:
+        with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    assert pa.concat_tables(open_source(path).tables()).equals(table)
+
+
+def test_a_name_of_a_column_that_is_too_long(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a" * 1_000_000 + ",y\n1,2\n")
+    with pytest.raises(DataError, match="a name of more than 131,072 letters"):
+        list(open_source(str(path)).tables())
+
+
+def test_entries_before_one_with_other_fields_come():
+    entries = [("1-0", {"a": "1"}), ("2-0", {"a": "2"}), ("3-0", {"b": "3"}), ("4-0", {"a": "4"})]
+    tables = open_source("redis://localhost/0?stream=rows")._tables(entries)
+    assert next(tables).to_pydict() == {"a": ["1", "2"], "_id": ["1-0", "2-0"]}
+    with pytest.raises(DataError, match="entry 3-0 has other fields"):
+        next(tables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from typing import Annotated, Any
@@ -21,6 +22,7 @@ from .model_file import release, written
 from .output import log, plain_warnings, visible
 from .predict import predict
 from .stream import stream
+from .table_files import naming_full_disk
 from .train import train
 from .tune import tune
 from .unlearn import unlearn
@@ -95,16 +97,34 @@ def run(arguments: list[str]) -> None:
             release()
         if status == 130:  # which may stand for SIGTERM too
             status = interrupts.status
-    if status > 128:
+    if status in (130, 143):
         log(f"interrupted{left}")
+    _flush_output()
     sys.exit(status)
 
 
 def _status(arguments: list[str]) -> int:
     """Run the command and return its status."""
     # `stream` shows its command, which it finds in `obj`, in the report.
-    result: Any = app(arguments or ["--help"], prog_name="fbtwsvm", standalone_mode=False, obj=arguments)
+    with naming_full_disk("-"):
+        try:
+            result: Any = app(arguments or ["--help"], prog_name="fbtwsvm", standalone_mode=False, obj=arguments)
+        except SystemExit as ended:
+            if isinstance(ended.__context__, BrokenPipeError):  # which typer would take for wrong data
+                raise ended.__context__ from None
+            raise
+        sys.stdout.flush()
     return result if isinstance(result, int) else 0
+
+
+def _flush_output() -> None:
+    """Write what is left for standard output; if that fails, which was said before, Python does not try again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
@@ -133,8 +153,7 @@ def _explain(error: Exception, verb: str) -> int:
         log(f"error: {masked(text)} (see fbtwsvm {verb + ' ' if verb else ''}--help)")
         return 2
     if isinstance(error, BrokenPipeError):  # nobody reads the output any more
-        sys.stderr.close()
-        return 1
+        return 141  # as of any program that SIGPIPE ends
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
     if isinstance(error, OSError) and error.filename and error.strerror:
         log(f"error: {masked(str(error.filename))}: {error.strerror}{notes}")

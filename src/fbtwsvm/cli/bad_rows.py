@@ -15,6 +15,7 @@ from ..data.columns import Choices, Columns
 from ..data.problems import Problems, refuse
 from ..data.sources import DataError
 from ..data.sources.base import MALFORMED
+from .table_files import naming_full_disk
 
 
 class BadRows:
@@ -70,7 +71,7 @@ class BadRows:
         if self.path is None:
             return
         is_new = not self.path.exists() or not self.path.stat().st_size
-        with open(self.path, "a", newline="", encoding="utf-8") as file:
+        with naming_full_disk(self.path), open(self.path, "a", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             if is_new:
                 writer.writerow(["row", "problem", "values"])

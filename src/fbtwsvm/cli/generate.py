@@ -16,7 +16,7 @@ from ..data.sources.base import numbered_table
 from .model_file import check_writable
 from .options import Json, completes
 from .output import log, print_json, progress
-from .table_files import PARQUET, table_writer
+from .table_files import PARQUET, naming_full_disk, table_writer
 
 
 def generate(
@@ -57,7 +57,7 @@ def generate(
         raise typer.BadParameter(f"--output ends in .csv, .parquet or .npz, not {path.suffix or 'nothing'}")
     if path.suffix == ".npz":
         X, y = generator.rows(rows)
-        with replacing(path) as file:
+        with naming_full_disk(path), replacing(path) as file:
             np.savez(file, X=X, y=y)
     else:
         _write(generator, rows, output, "parquet" if path.suffix in PARQUET else "csv")

@@ -63,6 +63,8 @@ def predict(
             rows += piece.num_rows
             report(rows, share=place.share_done())
         if rows == bad.count:  # no answers, but a file that other programs can read
+            if place.column_names:
+                table_model.columns.check_names(place.column_names)
             writer.write(_no_answers(table_model, kept, proba))
     unseen = table_model.columns.unseen - unseen
     if unseen:

@@ -77,10 +77,12 @@ def stream(
         if follower.model is None and follower.interrupts.requested:
             raise typer.Exit(follower.interrupts.status)
         if place.waiting:
-            log(f"the last line has no line end yet and waits: {place.waiting:,} bytes; --finished learns it as it is")
+            log(_what_waits(place.waiting))
         learned = follower.learned_model()
         if model is not None:
             write_model(learned, model)
+        if follower.new and not follower.tested():
+            log(f"all {learned.rows:,} rows went into the warm-up, so none was tested; a smaller --warm-up tests more")
         report = _write_report(learned, report, context.obj)
     _show(learned, follower, model, report, as_json)
     if follower.interrupts.requested:
@@ -131,25 +133,37 @@ class Follower:
             raise DataError(f"{self.source.name} has no rows.")
         return self.model
 
+    def tested(self) -> int:
+        """Return how many rows were tested before they were learned."""
+        return 0 if self.model is None or self.model.run is None else self.model.run.record.score.tested
+
     def begin(self, from_start: bool, resume: bool) -> None:
         """Go on where a run over the same source stopped, or begin a new run."""
         if self.model is None:
             return
         run = self.model.run
-        if run is not None and run.source == self.source.identity and not from_start:
-            if not self.source.repeats and not resume:
-                raise typer.BadParameter(
-                    f"the model has learned {run.rows:,} rows of a pipe before. If this pipe begins with them, add "
-                    "--resume, or --from-start if all of its rows are new"
-                )
+        if run is None or not self.source.is_called(run.source) or from_start:
+            run = self._new_run(self.model)
+            if from_start:
+                run.place, run.rows = "", 0
+        if not run.rows:
+            log(f"the model has learned {self.model.rows:,} rows before; {self.source.name} is read from its beginning")
+        elif not self.source.repeats and not resume:
+            raise typer.BadParameter(
+                f"the model has learned {run.rows:,} rows of a pipe before. If this pipe begins with them, add "
+                "--resume, or --from-start if all of its rows are new"
+            )
+        else:
             log(f"the model has learned {run.rows:,} rows of {run.name}: going on after them")
-            return
-        log(f"the model has learned {self.model.rows:,} rows before; {self.source.name} is read from its beginning")
-        self.model.run = self._new_run(self.model)
+        self.model.run = run
 
     def _new_run(self, model: TableModel) -> Run:
+        """Return a run with a new record, which begins where the model has stopped to learn from this source."""
+        earlier = {} if model.run is None else model.run.with_earlier()
+        known = next((identity for identity in earlier if self.source.is_called(identity)), None)
+        place, rows = ("", 0) if known is None else earlier.pop(known)
         record = Prequential(model.estimator, (), self.window, self.every, None, False, _MOST_SNAPSHOTS)
-        return Run(self.source.identity, self.source.name, "", 0, self.chunk, record)
+        return Run(self.source.identity, self.source.name, place, rows, self.chunk, record, earlier or None)
 
     def steps(self, report: Report) -> Iterator[int]:
         """Test and learn chunk by chunk; yields the rows of the source so far, when the model is complete.
@@ -231,6 +245,14 @@ class Follower:
             self.error = error
 
 
+def _what_waits(size: int) -> str:
+    """Say that the end of a file waits for the rest of its row."""
+    return (
+        f"the last row has no line end yet, or a quote that is not closed, and waits: {size:,} "
+        f"byte{'s' if size > 1 else ''}; --finished learns it as it is"
+    )
+
+
 def _write_before_error(
     follower: Follower, error: Exception, model: Path | None, report: Path | None, command: list[str]
 ) -> None:
@@ -251,10 +273,7 @@ def _write_report(model: TableModel, path: Path | None, command: list[str]) -> P
     """Finish the record of a run and write its report; returns its path, or None if there is nothing to report."""
     assert model.run is not None
     model.run.record.finish()  # a last point for the report; the file goes on as if the run had not stopped
-    if not model.run.record.score.tested:
-        log(f"all {model.rows:,} rows went into the warm-up, so none was tested; a smaller --warm-up tests more")
-        return None
-    if path is None:
+    if path is None or not model.run.record.score.tested:
         return None
     from ..report import write_report  # it takes long to import
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import sys
@@ -23,6 +24,7 @@ PARQUET = (".parquet", ".pq")
 JSON_LINES = (".json", ".jsonl")
 _ROW_GROUP = 65_536  # rows that are written to Parquet at a time, or fewer
 _ROW_GROUP_BYTES = 64 * 2**20
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORMULA = r"^[=+\-@\t\r]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"  # begins like a formula, but is none
 
@@ -44,7 +46,7 @@ def table_writer(output: str, form: str, *, escape_formulas: bool = False) -> It
     A file, which is compressed if its name ends in .gz, appears when all is written; after an error an older one is
     still there.  Standard output (-), pipes and devices get each table as it comes.
     """
-    with ExitStack() as stack:
+    with naming_full_disk(output), ExitStack() as stack:
         file = stack.enter_context(opened(output))
         if output.endswith(".gz"):
             file = stack.enter_context(gzip.GzipFile(fileobj=file, mode="wb", mtime=0))  # type: ignore[assignment]
@@ -57,6 +59,18 @@ def table_writer(output: str, form: str, *, escape_formulas: bool = False) -> It
             writer = CsvWriter(file, escape_formulas=escape_formulas, to_terminal=output == "-" and sys.stdout.isatty())
         yield writer
         writer.close()
+
+
+@contextmanager
+def naming_full_disk(output: object) -> Iterator[None]:
+    """Name the output (- for standard output) for which there is no space left; reading never fails like that."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        name = "Standard output" if output == "-" else output
+        raise DataError(f"{name} could not be written: {error.strerror}.") from error
 
 
 @contextmanager

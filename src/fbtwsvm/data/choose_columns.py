@@ -12,7 +12,17 @@ import pyarrow.compute as pc
 
 from .problems import Problems, gap_problems, label_problems, malformed, number_problems, shown
 from .sources.base import ENTRY_ID, MALFORMED, MOST_LABEL_LETTERS, DataError
-from .values import as_dates, as_numbers, as_texts, is_missing, is_unsupported, not_dates, not_numbers, share_of
+from .values import (
+    as_dates,
+    as_numbers,
+    as_texts,
+    is_missing,
+    is_unsupported,
+    not_dates,
+    not_numbers,
+    share_of,
+    with_points,
+)
 
 ENCODINGS = ("onehot", "ordinal")
 IMPUTATIONS = ("error", "median")
@@ -56,6 +66,7 @@ class Column:
 
 def first_problems(table: pa.Table, choices: Choices) -> Problems:
     """Return what is wrong with rows from which columns are to be chosen, by their positions in the table."""
+    table = with_points(table)
     problems = malformed(table)
     sound = table.take(np.setdiff1d(np.arange(table.num_rows), list(problems)))
     gaps_allowed = choices.impute != "error"
@@ -81,9 +92,8 @@ def features(names: list[str], choices: Choices) -> list[str]:
 def _kind(name: str, values: Any, choices: Choices) -> str:
     """Decide from its first values what a column holds: numbers, dates or categories."""
     if is_unsupported(values):
-        raise DataError(
-            f"Column {name!r} holds {values.type}: turn it into numbers, or leave it out with --drop {name}."
-        )
+        kind = "lists or records" if pa.types.is_nested(values.type) else values.type
+        raise DataError(f"Column {name!r} holds {kind}: turn it into numbers, or leave it out with --drop {name}.")
     if name in choices.categorical:
         return "categories"
     if name in choices.numeric:

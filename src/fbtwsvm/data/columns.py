@@ -23,15 +23,17 @@ from .problems import (
     malformed,
     number_problems,
     refuse,
+    shown,
     size_problems,
 )
 from .sources.base import DataError
 from .target import check_target
-from .values import as_dates, as_integers, as_numbers, as_texts
+from .values import as_dates, as_integers, as_numbers, as_texts, is_missing, not_integers, with_points
 
 __all__ = ["ENCODINGS", "IMPUTATIONS", "SCALES", "Choices", "Column", "Columns"]
 
 _MOST_SCALED = {"float32": 1e15, "float64": MOST_NUMBER}  # squares of larger numbers, summed, are infinite
+_MOST_ODD_LABELS = 0.1  # share of labels that are not integers, up to which they may be mistakes
 _COUNTER_ROWS = 50  # a column that goes up by one in each of so many rows is a row number
 _HALF_LIFE = 5000.0  # rows, of the running mean and spread that are compared with the first rows
 _LEAST_WEIGHT = 100  # rows before the running mean says anything
@@ -71,12 +73,15 @@ class Columns:
     @classmethod
     def of(cls, table: pa.Table, choices: Choices) -> Columns:
         """Choose columns and encoding from the first rows."""
+        table = with_points(table)
         names = features(table.column_names, choices)
         text_labels = choices.target in choices.categorical
         if not text_labels:
             check_target(choices.target, table[choices.target])
         chosen = [choose_column(name, table[name], choices) for name in names]
         is_whole = not text_labels and as_integers(table[choices.target]) is not None
+        if not is_whole and not text_labels:
+            _warn_of_odd_labels(choices.target, table[choices.target])
         empty = np.empty(0)
         columns = cls(choices, chosen, "whole" if is_whole else "text", empty, empty, empty, empty)
         raw = columns._encode(table, 0)
@@ -117,25 +122,31 @@ class Columns:
 
     def rows(self, table: pa.Table, first_row: int) -> Array:
         """Return encoded and scaled rows; `first_row` rows came before them, for error messages."""
-        missing = [column.name for column in self.columns if column.name not in table.column_names]
-        if missing:
-            raise DataError(
-                f"The source has no column {listed(missing)}, which the model was trained with; it has "
-                f"{listed(table.column_names)}."
-            )
+        self.check_names(table.column_names)
         refuse(malformed(table), first_row)
-        scaled = (self._encode(table, first_row) - self.shift) / self.scale
+        scaled = (self._encode(with_points(table), first_row) - self.shift) / self.scale
         most = _MOST_SCALED[self.choices.precision]
         if not (np.abs(scaled) <= most).all():
             refuse(size_problems(self.names, scaled, most), first_row)
         return scaled.astype(self.choices.precision)
 
+    def check_names(self, names: list[str]) -> None:
+        """Refuse a source without one of the columns."""
+        there = set(names)
+        missing = [column.name for column in self.columns if column.name not in there]
+        if missing:
+            raise DataError(
+                f"The source has no column {listed(missing)}, which the model was trained with; it has {listed(names)}."
+            )
+
     def targets(self, table: pa.Table, first_row: int) -> Array:
         """Return the labels."""
-        values = self._target(table)
-        if self.labels == "whole" and (integers := as_integers(values)) is not None:
+        values = self._target(with_points(table))
+        integers = as_integers(values) if self.labels == "whole" else None
+        if integers is not None:
             return integers
         refuse(label_problems(self.choices.target, values, self.labels), first_row)
+        assert self.labels != "whole"
         if self.labels == "text":
             return np.array(as_texts(values).to_pylist(), dtype=np.str_)
         numbers = as_numbers(values)
@@ -151,6 +162,7 @@ class Columns:
 
     def problems(self, table: pa.Table, with_labels: bool = True) -> Problems:
         """Return what is wrong with the rows that cannot be read, by their positions in the table."""
+        table = with_points(table)
         problems = malformed(table)
         for column in self.columns:
             problems = self._column_problems(column, table[column.name]) | problems
@@ -176,7 +188,7 @@ class Columns:
             return None
         if name not in table.column_names:
             raise DataError(f"The source has no column {name!r}, the id of rows; it has {listed(table.column_names)}.")
-        return list(as_texts(table[name]).to_pylist())
+        return list(as_texts(with_points(table)[name]).to_pylist())
 
     def moved(self) -> dict[str, str]:
         """Return the columns whose recent values differ much from the first ones, and how they differ."""
@@ -210,6 +222,7 @@ class Columns:
 
     def has_categories(self, table: pa.Table) -> Array:
         """Mark the rows with a value that is one of the categories of its column."""
+        table = with_points(table)
         found = np.zeros(table.num_rows, dtype=bool)
         for column in self.columns:
             if column.categories is not None:
@@ -255,6 +268,20 @@ class Columns:
         seen = np.flatnonzero(codes >= 0)
         hot[seen, codes[seen]] = 1.0
         return hot
+
+
+def _warn_of_odd_labels(name: str, values: Any) -> None:
+    """Warn when all labels are texts because of a few that are not integers."""
+    wrong = not_integers(values)
+    present = len(values) - int(is_missing(values).sum())
+    if 0 < wrong.sum() <= _MOST_ODD_LABELS * present:
+        row = int(np.argmax(wrong))
+        warnings.warn(
+            f"All labels are texts, since {int(wrong.sum()):,} of the first {len(values):,} are not integers: column "
+            f"{name!r} holds {shown(values, row)} in row {row + 1:,}. If that is a mistake, correct it and begin a new "
+            f"model; if not, --categorical {name} says that labels are texts.",
+            stacklevel=4,
+        )
 
 
 def _scale(raw: Array, how: str, numbers: Array) -> tuple[Array, Array]:

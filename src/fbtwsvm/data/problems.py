@@ -8,8 +8,18 @@ import numpy as np
 import pyarrow.compute as pc
 
 from .._arrays import Array
-from .sources.base import MALFORMED, MOST_LABEL_LETTERS, DataError
-from .values import as_dates, as_numbers, as_texts, is_missing, not_dates, not_integers, not_numbers, plain
+from .sources.base import MALFORMED, MOST_LABEL_LETTERS, bad_row
+from .values import (
+    NOT_A_NUMBER,
+    as_dates,
+    as_numbers,
+    as_texts,
+    is_missing,
+    not_dates,
+    not_integers,
+    not_numbers,
+    plain,
+)
 
 MOST_NUMBER = 1e150  # the square of a larger number is infinite
 _SHOWN = 60  # letters of a value in a message
@@ -29,9 +39,7 @@ def refuse(problems: Problems, first_row: int) -> None:
     """Raise the error of the first row that has a problem; `first_row` rows came before the table."""
     if problems:
         position = min(problems)
-        reason, advice = problems[position]
-        advice = advice or "Correct it"
-        raise DataError(f"Row {first_row + position + 1:,}{reason}. {advice}, or leave such rows out: --on-error skip.")
+        raise bad_row(first_row + position + 1, *problems[position])
 
 
 def malformed(table: Any) -> Problems:
@@ -99,4 +107,6 @@ def label_problems(name: str, values: Any, kind: str) -> Problems:
 def shown(values: Any, row: Any) -> str:
     """Return a value as it is shown in messages."""
     text = str(values[int(row)].as_py())
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+    plain_text = text.removesuffix(NOT_A_NUMBER)
+    why = "" if plain_text == text else " (with --decimal , a point is only read between thousands)"
+    return repr(plain_text if len(plain_text) <= _SHOWN else plain_text[:_SHOWN] + "...") + why

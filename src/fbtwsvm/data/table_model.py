@@ -16,10 +16,15 @@ from ..online.unlearn import Unlearned
 from .columns import Choices, Columns
 from .sources import DataError
 
+MOST_SOURCES = 100  # whose places a model remembers
+
 
 @dataclass
 class Run:
-    """A run over a stream: its source, the place to go on from, and how well the model did so far."""
+    """A run over a stream: its source, the place to go on from, and how well the model did so far.
+
+    `earlier` has the place and the number of rows of other sources, by their identity, in the order of learning.
+    """
 
     source: str
     name: str
@@ -27,6 +32,12 @@ class Run:
     rows: int
     chunk: int
     record: Prequential
+    earlier: dict[str, tuple[str, int]] | None = None
+
+    def with_earlier(self) -> dict[str, tuple[str, int]]:
+        """Return place and rows of the last sources that were learned, this one at the end."""
+        known = {**(self.earlier or {}), self.source: (self.place, self.rows)} if self.rows else self.earlier or {}
+        return dict(list(known.items())[-MOST_SOURCES:])
 
 
 @dataclass

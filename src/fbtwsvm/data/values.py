@@ -19,6 +19,7 @@ _MISSING = pa.array(["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"]
 _NUMBER = r"(?i)^([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf(inity)?|nan)$"
 _DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?$"
 _DAY = 86_400e6  # microseconds
+NOT_A_NUMBER = "\ufdd0"  # marks a text that looks like a number; Unicode keeps this character out of texts
 _EXACT = 2**53  # float64 holds every integer up to this one
 
 
@@ -47,6 +48,11 @@ def _is_date(kind: Any) -> bool:
 
 def as_texts(values: Any) -> Any:
     """Return values as texts, null where missing."""
+    return pc.replace_substring(_marked_texts(values), NOT_A_NUMBER, "")
+
+
+def _marked_texts(values: Any) -> Any:
+    """Return values as texts, null where missing, with the mark of those that are not numbers."""
     values = plain(values)
     if pa.types.is_boolean(values.type):
         return pc.if_else(values, "True", "False")
@@ -55,6 +61,28 @@ def as_texts(values: Any) -> Any:
     texts = pc.utf8_trim_whitespace(values)
     texts = pc.if_else(pc.is_in(texts, _MISSING), None, texts)
     return pc.replace_substring_regex(texts, r"^([+-]?\d+)\.0+$", r"\1")
+
+
+def with_points(table: pa.Table) -> pa.Table:
+    """Return a table whose numbers have decimal points, whatever its source has.
+
+    Of a source with decimal commas, 1.234,5 becomes 1234.5.  Any other number with a point, such as 12.34, could be
+    meant in two ways: it gets a mark, so that it is not a number; as a text it is what it was.
+    """
+    if (table.schema.metadata or {}).get(b"decimal") != b",":
+        return table
+    columns = [_with_points(column) if pa.types.is_string(column.type) else column for column in table.columns]
+    return pa.table(columns, names=table.column_names)
+
+
+def _with_points(texts: Any) -> Any:
+    trimmed = pc.utf8_trim_whitespace(texts)
+    has_point = pc.match_substring_regex(trimmed, r"(?i)^[+-]?(\d+\.\d*|\.\d+)(e[+-]?\d+)?$")
+    grouped = pc.match_substring_regex(trimmed, r"^[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?$")
+    numbers = pc.if_else(grouped, pc.replace_substring(trimmed, ".", ""), trimmed)
+    numbers = pc.replace_substring_regex(numbers, r"^([+-]?\d*),(\d*([eE][+-]?\d+)?)$", r"\1.\2")
+    marked = pc.binary_join_element_wise(trimmed, NOT_A_NUMBER, "")
+    return pc.if_else(pc.and_not(has_point, grouped), marked, numbers)
 
 
 def as_numbers(values: Any) -> Array | None:
@@ -67,7 +95,7 @@ def as_numbers(values: Any) -> Array | None:
     try:
         return _array(pc.cast(values, pa.float64()))
     except pa.ArrowInvalid:
-        texts = as_texts(values)  # without blanks, and null where missing
+        texts = _marked_texts(values)  # without blanks, and null where missing
     try:
         return _array(pc.cast(texts, pa.float64()))
     except pa.ArrowInvalid:
@@ -108,12 +136,17 @@ def as_integers(values: Any) -> Array | None:
         return _int64(values)
     if pa.types.is_string(values.type):
         integers = _int64(values)
-        return _int64(as_texts(values)) if integers is None else integers  # without blanks, and 1 for 1.0
+        return _int64(_integer_texts(values)) if integers is None else integers
     numbers = as_numbers(values)
     if numbers is None or not (np.abs(numbers) <= _EXACT).all():
         return None
     integers = numbers.astype(np.int64)
     return integers if (integers == numbers).all() else None
+
+
+def _integer_texts(values: Any) -> Any:
+    """Return texts without blanks, null where missing, 1 for 1.0 and for +1."""
+    return pc.replace_substring_regex(as_texts(values), r"^\+(\d+)$", r"\1")
 
 
 def _int64(values: Any) -> Array | None:
@@ -136,7 +169,7 @@ def not_numbers(values: Any) -> Array:
     """Return whether each value is present and not a number."""
     if as_numbers(values) is not None:
         return np.zeros(len(values), dtype=bool)
-    texts = as_texts(values)
+    texts = _marked_texts(values)
     numbers = pc.match_substring_regex(texts, _NUMBER)
     if not pc.any(numbers).as_py():  # then truth values would be numbers
         numbers = pc.is_in(pc.utf8_lower(texts), pa.array(["true", "false"]))
@@ -161,11 +194,22 @@ def not_integers(values: Any) -> Array:
     if as_integers(values) is not None:
         return np.zeros(len(values), dtype=bool)
     values = plain(values)
-    texts = as_texts(values)
-    wrong = _array(pc.fill_null(pc.invert(pc.match_substring_regex(texts, r"^[+-]?\d{1,18}$")), False))
-    for row in np.flatnonzero(wrong):
+    wrong = ~is_missing(values)
+    doubtful = wrong if pa.types.is_integer(values.type) or pa.types.is_decimal(values.type) else np.zeros_like(wrong)
+    if pa.types.is_string(values.type):
+        texts = as_texts(values)
+        wrong &= ~_matches(texts, r"^[+-]?\d{1,18}$")  # which are always integers of 64 bits
+        doubtful = wrong & _matches(texts, r"^[+-]?\d+$")
+    elif pa.types.is_floating(values.type):
+        numbers = _array(values)
+        wrong &= ~((np.abs(numbers) <= _EXACT) & (numbers == np.floor(numbers)))
+    for row in np.flatnonzero(doubtful):
         wrong[row] = as_integers(values.slice(row, 1)) is None
     return wrong
+
+
+def _matches(texts: Any, pattern: str) -> Array:
+    return _array(pc.fill_null(pc.match_substring_regex(texts, pattern), False))
 
 
 def share_of(wrong: Array, values: Any) -> float:

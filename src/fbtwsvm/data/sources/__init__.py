@@ -26,6 +26,7 @@ from .chunks import in_chunks, joined
 __all__ = ["FORMATS", "DataError", "Source", "in_chunks", "joined", "open_source"]
 
 FORMATS = ("csv", "tsv", "arff", "libsvm", "parquet", "arrow", "npy", "npz")
+_NOT_READ = ("http", "https", "ftp", "ftps", "sftp", "s3", "gs", "gcs", "az", "abfs", "abfss", "hdfs", "file")
 _SUFFIXES = {"svm": "libsvm", "svmlight": "libsvm", "feather": "arrow", "ipc": "arrow", "pq": "parquet", "txt": "csv"}
 
 
@@ -59,8 +60,8 @@ def open_source(
     encoding : str, default=None
         Encoding of CSV and TSV, such as "latin-1"; by default UTF-8.
     mark_malformed : bool, default=False
-        Whether a row of CSV or TSV with too many or too few fields comes as a row without values, with what is wrong
-        in a column ``_malformed``, instead of being an error.
+        Whether a row of CSV, TSV or ARFF with too many or too few fields comes as a row without values, with what is
+        wrong in a column ``_malformed``, instead of being an error.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def open_source(
             delimiter = delimiter or ("\t" if form == "tsv" else None)
             options: dict[str, Any] = {"decimal": decimal, "encoding": encoding, "mark_malformed": mark_malformed}
             return DelimitedSource(path, delimiter, header, **options)
-        source = _other_file(path, part, form, n_features)
+        source = _other_file(path, part, form, n_features, mark_malformed)
     if decimal != "." or encoding is not None:
         raise DataError(f"--decimal and --encoding are for CSV and TSV, and {source.name} is neither.")
     return source
@@ -105,6 +106,11 @@ def _not_a_file(address: str) -> Source | None:
         from .generated import GeneratedSource
 
         return GeneratedSource(f"{scheme}:{rest}")
+    if scheme in _NOT_READ:
+        raise DataError(
+            f"{masked(address)}: addresses of {scheme} are not read. Fetch the file first, or pipe it into the command "
+            "(SOURCE is - then)."
+        )
     if rest.startswith("//"):
         from .sql import SqlSource
 
@@ -135,14 +141,14 @@ def _check_readable(path: str) -> None:
         raise DataError(f"{path} is a folder, not a file.")
 
 
-def _other_file(path: str, part: str, form: str, n_features: int | None) -> Source:
+def _other_file(path: str, part: str, form: str, n_features: int | None, mark_malformed: bool) -> Source:
     from . import files
     from .arff import ArffSource
     from .libsvm import LibsvmSource
 
     match form:
         case "arff":
-            return ArffSource(path)
+            return ArffSource(path, mark_malformed=mark_malformed)
         case "libsvm":
             return LibsvmSource(path, n_features)
         case "parquet":

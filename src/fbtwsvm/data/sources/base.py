@@ -41,6 +41,7 @@ class Source:
     ordered = True  # and in the same order
     n_rows = 0  # number of all rows; 0 if it is not known
     rows_done = 0
+    column_names: list[str] | None = None  # known, of files, when reading has begun, also if there is no row
     finished = False  # whether a last line without a line end is a row also when the source may grow
     waiting = 0  # bytes of a last line that waits for its end
     _seen: RowHash  # of the rows before the last place; `tables_after` begins it
@@ -49,6 +50,10 @@ class Source:
     def identity(self) -> str:
         """Return a name that no other source has, however the user wrote it; short enough for a model file."""
         return shortened(self.name)
+
+    def is_called(self, identity: str) -> bool:
+        """Whether this is the identity of the source, as it stands in a model file."""
+        return identity == self.identity
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows from the beginning."""
@@ -159,15 +164,20 @@ def shortened(text: str) -> str:
 
 
 class FileSource(Source):
-    """A file; two names of the same file are the same source."""
+    """A file; two names of the same file, also through links, are the same source."""
 
     def __init__(self, path: str) -> None:
         self.path = self.name = path
 
     @property
     def identity(self) -> str:
-        """Return the full path, or - for standard input."""
-        return "-" if self.name == "-" else shortened(os.path.abspath(self.name))
+        """Return the full path without links, and the part of the file that is read; or - for standard input."""
+        part = self.name.removeprefix(self.path)
+        return "-" if self.path == "-" else shortened(os.path.realpath(self.path) + part)
+
+    def is_called(self, identity: str) -> bool:
+        """Whether this is the identity of the source, also in a model file of an older version, which has links."""
+        return self.identity in (identity, os.path.realpath(identity))
 
 
 def distinct(names: list[str], source: str) -> list[str]:
@@ -187,6 +197,16 @@ def numbered_table(X: Any, y: Any = None) -> pa.Table:
     """Return a matrix as a table with columns x0, x1, ..., and its labels as column y."""
     columns = dict(zip(numbered_names(X.shape[1]), np.ascontiguousarray(X.T), strict=True))
     return pa.table(columns if y is None else {**columns, "y": y})
+
+
+def bad_row(row: int, reason: str, advice: str = "") -> DataError:
+    """Return the error of a row that cannot be read; the reason goes on after the number of the row."""
+    return DataError(f"Row {row:,}{reason}. {advice or 'Correct it'}, or leave such rows out: --on-error skip.")
+
+
+def sentence(error: BaseException) -> str:
+    """Return the message of an error in one line that ends with a full stop."""
+    return one_line(error).rstrip(".") + "."
 
 
 def one_line(error: BaseException) -> str:

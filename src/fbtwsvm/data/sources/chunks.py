@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from .base import MOST_CHUNK_BYTES, DataError, one_line
+from .base import MOST_CHUNK_BYTES, DataError, sentence
 from .row_sizes import unpacked_bytes
 
 
@@ -46,4 +46,4 @@ def joined(pieces: list[pa.Table]) -> pa.Table:
     try:
         return pa.concat_tables(pieces, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise DataError(f"The columns of the source change after some rows: {one_line(error)}") from error
+        raise DataError(f"The columns of the source change after some rows: {sentence(error)}") from error

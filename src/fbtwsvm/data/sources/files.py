@@ -21,9 +21,9 @@ from .base import (
     FileSource,
     distinct,
     numbered_table,
-    one_line,
+    sentence,
 )
-from .row_sizes import bounded, is_nested, is_text
+from .row_sizes import bounded, fixed_bytes, is_nested, is_text
 
 _MOST_ROWS = 65_536  # of one batch
 _BATCH_BYTES = 32 * 2**20  # of the numbers of one batch
@@ -40,11 +40,13 @@ class ParquetSource(FileSource):
                 schema = file.schema_arrow
                 self._check(file.metadata, schema)
                 self.n_rows = file.metadata.num_rows
+            self.column_names = schema.names
             self.rows_done = 0
             # texts come as dictionaries first, so that a long one that is repeated is in memory once
             texts = [field.name for field in schema if is_text(field.type)]
             flat = [field.name for field in schema if not is_nested(field.type)]
-            width = sum(field.type.bit_width for field in schema if field.name in set(flat) - set(texts)) // 8 + 1
+            numbers = set(flat) - set(texts)
+            width = sum(fixed_bytes(field.type) for field in schema if field.name in numbers) + 1
             rows = max(1, min(_MOST_ROWS, _BATCH_BYTES // width))
             options = {"read_dictionary": texts, "pre_buffer": False, "buffer_size": 2**20}
             with papq.ParquetFile(self.path, **options) as file:
@@ -52,10 +54,10 @@ class ParquetSource(FileSource):
                     for table in bounded(pa.Table.from_batches([batch]), schema, self.name, self.rows_done):
                         self.rows_done += table.num_rows
                         yield table
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno:
                 raise
-            raise DataError(f"{self.name} cannot be read as Parquet: {one_line(error)}") from error
+            raise DataError(f"{self.name} cannot be read as Parquet: {sentence(error)}") from error
 
     def _check(self, metadata: Any, schema: Any) -> None:
         """Refuse what would not fit into memory."""
@@ -90,15 +92,16 @@ class ArrowSource(FileSource):
                     )
                 file.seek(start)
                 reader = pa.ipc.open_stream(file)
-                _check_columns(reader.schema.names, self.name)
+                self.column_names = reader.schema.names
+                _check_columns(self.column_names, self.name)
                 for batch in reader:
                     for table in bounded(pa.Table.from_batches([batch]), reader.schema, self.name, rows):
                         rows += table.num_rows
                         yield table
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno:
                 raise
-            raise DataError(f"{self.name} cannot be read as Arrow: {one_line(error)}") from error
+            raise DataError(f"{self.name} cannot be read as Arrow: {sentence(error)}") from error
 
 
 def _check_columns(names: list[str], source: str) -> None:
@@ -129,7 +132,7 @@ class NumpySource(FileSource):
         except (ValueError, EOFError, zipfile.BadZipFile, KeyError, zlib.error, NotImplementedError) as error:
             if isinstance(error, DataError):
                 raise
-            raise DataError(f"{self.name} cannot be read: {one_line(error)}") from error
+            raise DataError(f"{self.name} cannot be read: {sentence(error)}") from error
 
     def _matrix(self) -> Iterator[tuple[Any, Any]]:
         X = np.load(self.path, mmap_mode="r", allow_pickle=False)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import pyarrow as pa
 
 from ..generators import GENERATORS, make
-from .base import DataError, Source, numbered_table, one_line
+from .base import DataError, Source, numbered_table, sentence
 
 
 class GeneratedSource(Source):
@@ -32,7 +32,7 @@ class GeneratedSource(Source):
         except TypeError as error:
             raise DataError(f"{address}: {kind} has no option {str(error).rpartition(' ')[2]}.") from error
         except (ValueError, OverflowError) as error:
-            raise DataError(f"{address}: {one_line(error)}") from error
+            raise DataError(f"{address}: {sentence(error)}") from error
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield all rows."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from .base import MOST_VALUES, DataError, numbered_table, one_line
+from .base import MOST_VALUES, DataError, numbered_table, sentence
 from .text import LineCutter, TextSource
 
 
@@ -29,16 +30,14 @@ class LibsvmSource(TextSource):
         lines, line_end, _ = text.rpartition(b"\n")
         if not (line_end or ended):
             return None
-        self._count = self.n_features
-        if self._count is None:
-            self._count = self._read(lines + line_end or text, 0)[0].shape[1]
+        self._count = _largest_index(lines + line_end or text) if self.n_features is None else self.n_features
         self._check_columns(self._count)
         return 0
 
     def _cutter(self) -> LineCutter:
         return LineCutter(lambda line: bool(line.partition(b"#")[0].strip()))
 
-    def _parse(self, block: bytes, rows: int) -> Iterator[pa.Table]:
+    def _parse(self, block: bytes, rows: int, count: int) -> Iterator[pa.Table]:
         X, y = self._read(block, rows)
         step = max(1, MOST_VALUES // max(X.shape[1], 1))
         for first in range(0, len(y), step):
@@ -52,12 +51,17 @@ class LibsvmSource(TextSource):
         try:
             X, y = load_svmlight_file(io.BytesIO(block), n_features=self._count, zero_based=False)
         except (ValueError, UnicodeDecodeError, OverflowError) as error:
-            last = rows + block.count(b"\n")
+            advice = " Give --n-features." if "n_features" in str(error) else ""
             raise DataError(
-                f"{self.name} cannot be read as libsvm text, somewhere in rows {rows + 1:,} to {last:,}: "
-                f"{one_line(error)}" + (" (give --n-features)" if "n_features" in str(error) else "")
+                f"{self.name}: row {rows + 1:,} cannot be read as libsvm text: {sentence(error)}{advice}"
             ) from error
         return X, y
+
+
+def _largest_index(text: bytes) -> int:
+    """Return the largest index of complete rows, also if some of them cannot be read; 0 if there is none."""
+    rows = re.sub(rb"#[^\n]*", b"", text)
+    return max((int(index[:9]) for index in re.findall(rb"\s(\d+):", rows)), default=0)
 
 
 def _integers(labels: Any) -> Any:

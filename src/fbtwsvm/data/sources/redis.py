@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit, urlunsplit
 import pyarrow as pa
 
 from .address import masked
-from .base import ENTRY_ID, DataError, Source, one_line
+from .base import ENTRY_ID, DataError, Source, sentence
 
 _BATCH = 1000  # entries
 _PATIENCE = 1000  # milliseconds that one request waits
@@ -39,9 +39,15 @@ class RedisSource(Source):
         options = parse_qs(parts.query)
         try:
             self.stream = options.pop("stream")[0]
-            self.idle = float(options.pop("idle", ["inf"])[0])
-        except (KeyError, ValueError) as error:
+        except KeyError as error:
             raise DataError("Name the stream, as in redis://localhost:6379/0?stream=rows&idle=10.") from error
+        idle = options.pop("idle", ["inf"])[0]
+        try:
+            self.idle = float(idle)
+        except ValueError as error:
+            raise DataError(f"idle={idle}: give a number of seconds, as in &idle=10.") from error
+        if not self.idle >= 0:
+            raise DataError(f"idle={idle}: give a number of seconds that is not negative, as in &idle=10.")
         query = "&".join(f"{name}={value[0]}" for name, value in options.items())
         self._address = urlunsplit(parts._replace(query=query))
         user, _, host = address.partition("//")[2].partition("?")[0].rpartition("@")
@@ -95,7 +101,7 @@ class RedisSource(Source):
                         place = entries[-1][0]
                         rows += len(entries)
                         known = {key: _digest(key, fields) for key, fields in entries[-_REMEMBERED:]}
-                        yield self._table(entries)
+                        yield from self._tables(entries)
                     elif waited > 1000 * self.idle:
                         return
                     else:
@@ -105,7 +111,7 @@ class RedisSource(Source):
         except UnicodeDecodeError as error:
             raise DataError(f"The Redis stream {self.name} cannot be read: an entry is not text in UTF-8.") from error
         except redis.RedisError as error:
-            reason = masked(one_line(error), self._secrets)
+            reason = masked(sentence(error), self._secrets)
             raise DataError(f"The Redis stream {self.name} cannot be read: {reason}") from error
 
     def _next(self, server: Any, place: str, rows: int, known: dict[str, str]) -> list[Any]:
@@ -195,14 +201,21 @@ class RedisSource(Source):
             "read it from its beginning, add --from-start."
         )
 
-    def _table(self, entries: list[Any]) -> pa.Table:
-        names = list(entries[0][1])
-        for key, fields in entries:
-            if fields.keys() != set(names):
-                others = ", ".join(sorted(fields.keys() ^ set(names)))
-                raise DataError(f"{self.name}: entry {key} has other fields than the one before it ({others}).")
-        columns = {name: pa.array([fields[name] or None for _, fields in entries], pa.string()) for name in names}
-        return pa.table({**columns, ENTRY_ID: pa.array([key for key, _ in entries], pa.string())})
+    def _tables(self, entries: list[Any]) -> Iterator[pa.Table]:
+        """Yield entries as a table, up to the first one that has other fields, which is an error."""
+        names = set(entries[0][1])
+        same = next((i for i, (_, fields) in enumerate(entries) if fields.keys() != names), len(entries))
+        yield _table(entries[:same])
+        if same < len(entries):
+            key, fields = entries[same]
+            others = ", ".join(sorted(fields.keys() ^ names))
+            raise DataError(f"{self.name}: entry {key} has other fields than the one before it ({others}).")
+
+
+def _table(entries: list[Any]) -> pa.Table:
+    names = list(entries[0][1])
+    columns = {name: pa.array([fields[name] or None for _, fields in entries], pa.string()) for name in names}
+    return pa.table({**columns, ENTRY_ID: pa.array([key for key, _ in entries], pa.string())})
 
 
 def _order(key: str) -> tuple[int, int]:

@@ -95,6 +95,13 @@ def _value_bytes(values: Any) -> Any:
         return views[values.offset : values.offset + len(values), 0]
     if is_text(kind):
         return pc.fill_null(pc.binary_length(values), 0).to_numpy(zero_copy_only=False)
+    return fixed_bytes(kind)
+
+
+def fixed_bytes(kind: Any) -> int:
+    """Return the bytes of a value of a type whose values all have the same size."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.index_type
     return 0 if pa.types.is_null(kind) else kind.bit_width // 8 + 1
 
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from .address import masked
-from .base import DataError, Source, one_line
+from .base import DataError, Source, sentence
 
 _BATCH = 8192  # rows
 
@@ -64,7 +64,7 @@ class SqlSource(Source):
                     yield pa.table(dict(zip(names, map(_column, zip(*rows, strict=True)), strict=True)))
         except (SQLAlchemyError, ImportError) as error:
             reason = getattr(error, "orig", None) or error
-            raise DataError(f"The database query failed: {masked(one_line(reason), self._secrets)}") from error
+            raise DataError(f"The database query failed: {masked(sentence(reason), self._secrets)}") from error
 
 
 def _split(address: str) -> tuple[str, str]:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..._arrays import Array, compiled
-from .base import MOST_COLUMNS, MOST_ROW_BYTES, DataError, FileSource, changed, new_hash, one_line
+from .base import MOST_COLUMNS, MOST_ROW_BYTES, DataError, FileSource, changed, new_hash, sentence
 
 _PIECE = 2**20  # bytes read at a time
 
@@ -50,8 +50,8 @@ class TextSource(FileSource):
         """Return what finds the ends of rows."""
         raise NotImplementedError
 
-    def _parse(self, block: bytes, rows: int) -> Iterator[pa.Table]:
-        """Parse complete rows; `rows` is the number of rows before them."""
+    def _parse(self, block: bytes, rows: int, count: int) -> Iterator[pa.Table]:
+        """Parse `count` complete rows after the first `rows`; an error is raised before the first table comes."""
         raise NotImplementedError
 
     def tables(self) -> Iterator[pa.Table]:
@@ -167,15 +167,24 @@ class TextSource(FileSource):
         """Parse complete rows that end at these positions."""
         if self._places is not None:
             self._places.add(block, ends)
-        found = 0
-        for table in self._parse(block, rows):
-            found += table.num_rows
-            yield table
-        if found != len(ends):
-            raise DataError(
-                f"{self.name} cannot be read: rows {rows + 1:,} to {rows + len(ends):,} have a line end within a "
-                "value, or a quote that is never closed."
-            )
+        return self._parsed(block, ends, rows)
+
+    def _parsed(self, block: bytes, ends: Array, rows: int) -> Iterator[pa.Table]:
+        """Parse rows; if that fails, halve them until the first bad row is found, and yield all rows before it."""
+        tables = self._parse(block, rows, len(ends))
+        try:
+            first = next(tables, None)
+        except DataError:
+            if len(ends) < 2:
+                raise
+            half = len(ends) // 2
+            cut = int(ends[half - 1])
+            yield from self._parsed(block[:cut], ends[:half], rows)
+            yield from self._parsed(block[cut:], ends[half:] - cut, rows + half)
+            return
+        if first is not None:
+            yield first
+            yield from tables
 
     def _check_length(self, rest: bytes, rows: int) -> None:
         if len(rest) > MOST_ROW_BYTES:
@@ -205,8 +214,8 @@ class TextSource(FileSource):
                 return read(size)
             except (EOFError, zlib.error, pa.ArrowInvalid, OSError) as error:
                 if isinstance(error, OSError) and error.errno:  # of the operating system, not of the decompressor
-                    raise
-                raise DataError(f"{self.name} is compressed, and damaged or cut off: {one_line(error)}") from error
+                    raise DataError(f"{self.name} cannot be read: {error.strerror}.") from error
+                raise DataError(f"{self.name} is compressed, and damaged or cut off: {sentence(error)}") from error
 
         return safe if self.encoding is None else self._decoded(safe, self.encoding)
 
@@ -222,7 +231,7 @@ class TextSource(FileSource):
                 try:
                     text = decoder.decode(piece, final=not piece and not self._may_grow())
                 except UnicodeError as error:
-                    raise DataError(f"{self.name} is not text in {encoding}: {one_line(error)}.") from error
+                    raise DataError(f"{self.name} is not text in {encoding}: {sentence(error)}") from error
             return text.encode()
 
         return decoded

@@ -141,12 +141,31 @@ _RECORD_FIELDS: dict[str, Spec] = {
     "classes": ArrayOf("i8", "N", None, low=-1), "marks": ArrayOf("i8", None, low=0), "rows": COUNT,
     "seconds": Float(0.0), "monitor": DETECTOR,
 }  # fmt: skip
+
+
+def _earlier(sources: list[str], places: list[str], rows: Any) -> dict[str, tuple[str, int]]:
+    return dict(zip(sources, zip(places, rows.tolist(), strict=True), strict=True))
+
+
+def _earlier_parts(earlier: dict[str, tuple[str, int]]) -> dict[str, Any]:
+    places = [place for place, _ in earlier.values()]
+    rows = np.array([count for _, count in earlier.values()], dtype=np.int64)
+    return {"sources": list(earlier), "places": places, "rows": rows}
+
+
+_EARLIER = Record(
+    _earlier,
+    {"sources": Strings("S"), "places": Strings("S"), "rows": ArrayOf("i8", "S", low=0)},
+    own=("S",),
+    parts=_earlier_parts,
+)
 _RUN = Record(
     Run,
     {
         "source": Text(), "name": Text(), "place": Text(), "rows": COUNT, "chunk": Int(1),
-        "record": Record(_record, _RECORD_FIELDS, own=("L", "N"), parts=_record_parts),
+        "record": Record(_record, _RECORD_FIELDS, own=("L", "N"), parts=_record_parts), "earlier": Maybe(_EARLIER),
     },
+    optional=("earlier",),
 )  # fmt: skip
 
 
