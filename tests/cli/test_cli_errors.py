@@ -41,8 +41,24 @@ USAGE = [
     ("tune DATA/train.csv -t kind --plot search.bmp", "--plot ends in .png, .svg, .pdf, not .bmp"),
     ("generate moons", "there are the generators"),
     ("generate sea --json", "--output"),
-    ("predict MODEL DATA/test.csv -o MODEL", "is the model or the source"),
-    ("predict MODEL DATA/test.csv -o DATA/test.csv", "is the model or the source"),
+    ("predict MODEL DATA/test.csv -o MODEL", "MODEL and --output are the same file"),
+    ("predict MODEL DATA/test.csv -o DATA/test.csv", "SOURCE and --output are the same file"),
+    ("predict MODEL DATA/test.csv --on-error skip --rejected MODEL", "MODEL and --rejected are the same file"),
+    ("evaluate MODEL DATA/test.csv --on-error skip --rejected DATA/test.csv", "SOURCE and --rejected are the same"),
+    ("train DATA/test.csv -t kind -o DATA/test.csv", "SOURCE and --output are the same file"),
+    ("train DATA/test.csv -t kind -o DATA/test.csv --chunk 50", "SOURCE and --output are the same file"),
+    ("train DATA/test.csv --like MODEL -o m.fbt --on-error skip --rejected MODEL", "--like and --rejected are the same"),
+    ("train DATA/test.csv -t kind -o new --on-error skip --rejected new", "--output and --rejected are the same file"),
+    ("tune DATA/test.csv -t kind -o DATA/test.csv", "SOURCE and --output are the same file"),
+    ("tune DATA/test.csv -t kind -o k.png --plot ./k.png", "--output and --plot are the same file"),
+    ("update MODEL DATA/test.csv -o DATA/test.csv", "SOURCE and --output are the same file"),
+    ("update MODEL DATA/test.csv --on-error skip --rejected MODEL", "--rejected and MODEL are the same file"),
+    ("unlearn MODEL DATA/test.csv -o DATA/test.csv", "SOURCE and --output are the same file"),
+    ("stream DATA/test.csv -t kind --model DATA/test.csv", "SOURCE and --model are the same file"),
+    ("stream DATA/test.csv -t kind --model k.html --report k.html", "--model and --report are the same file"),
+    ("stream DATA/test.csv --model MODEL --on-error skip --rejected MODEL", "--model and --rejected are the same file"),
+    ("stream DATA/test.csv --model MODEL --on-error skip --rejected DATA/test.csv", "SOURCE and --rejected are the same"),
+    ("export MODEL MODEL", "MODEL and OUTPUT are the same file"),
     ("train DATA/train.csv --config wrong.toml -o m.fbt", "drop names columns"),
     ("train DATA/train.csv -t kind --config three.toml -o m.fbt", "C="),
     ("dance", "No such command"),
@@ -58,7 +74,7 @@ WRONG_DATA = [
     ("update MODEL DATA/train.csv", "has been learned already"),
     ("predict MODEL other.csv", "which the model was trained with"),
     ("predict broken.fbt DATA/more.csv", "checksum"),
-    ("predict DATA/more.csv DATA/more.csv", "does not begin like a model file"),
+    ("predict DATA/more.csv DATA/test.csv", "does not begin like a model file"),
     ("predict MODEL other.csv -o old.csv", "which the model was trained with"),
     ("evaluate MODEL none.csv", "no rows"),
     ("info nowhere.fbt", "There is no file nowhere.fbt"),
@@ -107,6 +123,27 @@ def test_wrong_data_is_status_1(call, line, message):
     assert (status, said.count("\n")) == (1, 1), said
     assert message in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", ["a link", "a second name", "standard input", "a database"])
+def test_a_source_is_not_overwritten_under_another_name(name, data, tmp_path):
+    file, other = tmp_path / "rows.csv", tmp_path / "other.csv"
+    file.write_bytes((data / "test.csv").read_bytes())
+    source = file
+    if name == "a link":
+        other.symlink_to(file)
+    elif name == "a second name":
+        other.hardlink_to(file)
+    else:
+        source, other = ("-" if name == "standard input" else f"sqlite:///{file}?table=rows"), file
+    with open(file) as rows:
+        said = fbtwsvm("train", source, "-t", "kind", "-o", other, status=2, stdin=rows)
+    assert f"SOURCE and --output are the same file, {other}" in said
+    assert file.read_bytes() == (data / "test.csv").read_bytes()
+
+
+def test_devices_may_be_named_twice(data, model):
+    called("predict", model, data / "test.csv", "-o", os.devnull, "--on-error", "skip", "--rejected", os.devnull)
 
 
 def test_debug_shows_the_traceback(model):

@@ -20,6 +20,7 @@ from .options import READING, Json, SourceArgument, SourceOptions, with_options
 from .output import Report, fit_progress, progress
 from .recipe import RECIPE, Recipe
 from .rows import CHUNK, learn, read_all
+from .same_files import refuse_same_files
 
 
 @with_options(READING, RECIPE)
@@ -36,6 +37,8 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Learn a model from all rows of a source, at once or in chunks."""
+    refuse_same_files({"SOURCE": source, "--output": output, "--rejected": reading.rejected})
+    refuse_same_files({"SOURCE": source, "--like": like, "--rejected": reading.rejected})
     claim(output, "train")
     bad = reading.bad_rows()
     if like is not None:
