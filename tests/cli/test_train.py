@@ -133,6 +133,29 @@ def test_merge_with_the_default_map(data, tmp_path):
     assert "train it with --chunk" in called("train", data / "more.csv", "--like", first, "-o", second, status=1)
 
 
+@pytest.mark.parametrize("options", ["--kernel linear", "--kernel linear --feature-map nystroem", "--feature-map fourier", ""])
+def test_merge_a_part_that_is_smaller_than_the_warm_up(options, data, tmp_path):
+    """Columns, scale and map are given by --like, so that there is nothing to warm up for."""
+    first, second, both = (tmp_path / f"{name}.fbt" for name in ("first", "second", "both"))
+    some = tmp_path / "some.csv"
+    some.write_text("".join((data / "more.csv").read_text().splitlines(keepends=True)[:81]))
+    given = ("-t", "kind", "--id", "id", "--gamma", "0.2", "--n-components", 40, "--drop", "colour,weight")
+    called("train", data / "train.csv", *given, "-o", first, "--chunk", 100, *options.split())
+    called("train", some, "--like", first, "-o", second, "--chunk", 7)
+    assert fbtwsvm_json("info", second)["stage"] == "on a stream"
+    assert fbtwsvm_json("merge", first, second, "-o", both)["rows"] == 1080
+    assert fbtwsvm_json("unlearn", both, some)["rows"] == 1000
+
+
+def test_a_model_in_its_warm_up_is_not_merged(data, model, tmp_path):
+    early, other = tmp_path / "early.fbt", tmp_path / "other.fbt"
+    called("train", data / "more.csv", "-t", "kind", "--id", "id", "-o", early, "--chunk", 100)
+    words = f"{early} is still warming up (250 of 500 rows)"
+    assert words in called("merge", model, early, "-o", other, status=1)
+    assert words in called("merge", early, model, "-o", other, status=1)
+    assert words in called("train", data / "test.csv", "--like", early, "-o", other, status=1)
+
+
 def test_libsvm_columns_that_were_dropped_still_count(tmp_path):
     path = tmp_path / "rows.libsvm"
     path.write_text("".join(f"{i % 2} 1:{i % 2 + 0.1} 2:{i % 5} 3:{i % 3} 4:{i % 11}\n" for i in range(300)))
