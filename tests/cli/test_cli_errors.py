@@ -2,11 +2,14 @@
 
 import os
 import resource
+import subprocess
+import sys
 
 import pytest
 
-from command import called, fbtwsvm
+from command import COMMAND, called, fbtwsvm
 from fbtwsvm.cli import app
+from fbtwsvm.data.sources import DataError
 
 
 @pytest.fixture
@@ -47,7 +50,7 @@ USAGE = [
     ("evaluate MODEL DATA/test.csv --on-error skip --rejected DATA/test.csv", "SOURCE and --rejected are the same"),
     ("train DATA/test.csv -t kind -o DATA/test.csv", "SOURCE and --output are the same file"),
     ("train DATA/test.csv -t kind -o DATA/test.csv --chunk 50", "SOURCE and --output are the same file"),
-    ("train DATA/test.csv --like MODEL -o m.fbt --on-error skip --rejected MODEL", "--like and --rejected are the same"),
+    ("train DATA/test.csv --like MODEL -o m.fbt --on-error skip --rejected MODEL", "--like and --rejected are"),
     ("train DATA/test.csv -t kind -o new --on-error skip --rejected new", "--output and --rejected are the same file"),
     ("tune DATA/test.csv -t kind -o DATA/test.csv", "SOURCE and --output are the same file"),
     ("tune DATA/test.csv -t kind -o k.png --plot ./k.png", "--output and --plot are the same file"),
@@ -57,7 +60,7 @@ USAGE = [
     ("stream DATA/test.csv -t kind --model DATA/test.csv", "SOURCE and --model are the same file"),
     ("stream DATA/test.csv -t kind --model k.html --report k.html", "--model and --report are the same file"),
     ("stream DATA/test.csv --model MODEL --on-error skip --rejected MODEL", "--model and --rejected are the same file"),
-    ("stream DATA/test.csv --model MODEL --on-error skip --rejected DATA/test.csv", "SOURCE and --rejected are the same"),
+    ("stream DATA/test.csv --model MODEL --on-error skip --rejected DATA/test.csv", "SOURCE and --rejected are"),
     ("export MODEL MODEL", "MODEL and OUTPUT are the same file"),
     ("train DATA/train.csv --config wrong.toml -o m.fbt", "drop names columns"),
     ("train DATA/train.csv -t kind --config three.toml -o m.fbt", "C="),
@@ -146,8 +149,23 @@ def test_devices_may_be_named_twice(data, model):
     called("predict", model, data / "test.csv", "-o", os.devnull, "--on-error", "skip", "--rejected", os.devnull)
 
 
-def test_debug_shows_the_traceback(model):
-    assert "Traceback" in fbtwsvm("update", model, "nowhere.csv", "--debug", status=1)
+def test_debug_shows_the_traceback_without_passwords(model, monkeypatch):
+    """The errors of other packages, in the traceback, may repeat an address."""
+    address = "postgresql://ann:geheim@host/db?password=geheim&query=SELECT 1"
+
+    def fail(*_, **__):
+        raise DataError("The database failed.") from RuntimeError(f"no answer from {address}")
+
+    monkeypatch.setattr("fbtwsvm.cli.options.open_source", fail)
+    said = called("update", model, address, "--debug", status=1)
+    assert "Traceback" in said
+    assert "no answer from postgresql://host/db?password=***" in said
+    assert "geheim" not in said
+
+
+def test_the_command_is_a_module():
+    said = subprocess.check_output([sys.executable, "-m", "fbtwsvm.cli", "--version"], text=True)
+    assert said.startswith("fbtwsvm ")
 
 
 def test_a_full_disk_leaves_the_model(data, model, tmp_path):
@@ -162,5 +180,35 @@ def test_a_full_disk_leaves_the_model(data, model, tmp_path):
     assert said.count("\n") == 1
     assert path.read_bytes() == model.read_bytes()
     assert [item.name for item in tmp_path.iterdir()] == ["m.fbt"]
-    if os.path.exists("/dev/full"):
-        assert "No space left" in called("predict", model, data / "test.csv", "-o", "/dev/full", status=1)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_is_named(data, model, tmp_path):
+    bad, full = tmp_path / "bad.csv", tmp_path / "full"
+    bad.write_text((data / "test.csv").read_text() + "1,2\n")
+    full.symlink_to("/dev/full")
+    line = "fbtwsvm: error: {}: No space left on device\n"
+    assert called("predict", model, data / "test.csv", "-o", full, status=1) == line.format(full)
+    skip = ("--on-error", "skip", "--rejected", full)
+    assert called("evaluate", model, bad, *skip, status=1) == line.format(full)
+    with open("/dev/full", "w") as file:
+        for arguments in (("info", model), ("predict", model, data / "test.csv")):
+            done = subprocess.run([COMMAND, *arguments], stdout=file, stderr=subprocess.PIPE, text=True, check=False)
+            assert (done.returncode, done.stderr) == (1, line.format("standard output"))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_model_is_not_written_to_a_device(data):
+    said = called("train", data / "test.csv", "-t", "kind", "-o", "/dev/full", status=1)
+    assert said == "fbtwsvm: error: /dev/full is a pipe or a device, and a model can only be written to a file.\n"
+
+
+def test_a_file_too_large_for_the_disk_is_named(tmp_path):
+    def small_disk():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    for name in ("sea.csv", "sea.npz"):
+        path = tmp_path / name
+        said = fbtwsvm("generate", "sea", "-n", 5000, "-o", path, status=1, preexec_fn=small_disk)
+        assert said == f"fbtwsvm: error: {path}: File too large\n"
+    assert not list(tmp_path.iterdir())

@@ -133,7 +133,7 @@ def test_merge_with_the_default_map(data, tmp_path):
     assert "train it with --chunk" in called("train", data / "more.csv", "--like", first, "-o", second, status=1)
 
 
-@pytest.mark.parametrize("options", ["--kernel linear", "--kernel linear --feature-map nystroem", "--feature-map fourier", ""])
+@pytest.mark.parametrize("options", ["--kernel linear", "--kernel linear --feature-map nystroem", "--kernel rbf"])
 def test_merge_a_part_that_is_smaller_than_the_warm_up(options, data, tmp_path):
     """Columns, scale and map are given by --like, so that there is nothing to warm up for."""
     first, second, both = (tmp_path / f"{name}.fbt" for name in ("first", "second", "both"))

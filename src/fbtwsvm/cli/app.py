@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
+from .._files import naming_full_disk
 from ..data.sources.address import masked
 from ..data.sources.base import one_line
 from .evaluate import evaluate
@@ -88,7 +89,7 @@ def run(arguments: list[str]) -> None:
                 status = interrupts.status
             else:
                 if "--debug" in arguments:
-                    print(*map(visible, traceback.format_exc().splitlines()), sep="\n", file=sys.stderr)
+                    print(*map(visible, masked(traceback.format_exc()).splitlines()), sep="\n", file=sys.stderr)
                 status = _explain(error, verb)
         finally:
             left = _what_is_left(verb)
@@ -103,7 +104,9 @@ def run(arguments: list[str]) -> None:
 def _status(arguments: list[str]) -> int:
     """Run the command and return its status."""
     # `stream` shows its command, which it finds in `obj`, in the report.
-    result: Any = app(arguments or ["--help"], prog_name="fbtwsvm", standalone_mode=False, obj=arguments)
+    with naming_full_disk("standard output"):
+        result: Any = app(arguments or ["--help"], prog_name="fbtwsvm", standalone_mode=False, obj=arguments)
+        sys.stdout.flush()
     return result if isinstance(result, int) else 0
 
 

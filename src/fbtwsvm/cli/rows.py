@@ -38,7 +38,7 @@ def read_all(source: Source, report: Report) -> pa.Table:
 
 
 def learn(
-    model: TableModel, tables: Iterable[pa.Table], source: Source, report: Report, bad: BadRows, step: Step | None = None
+    model: TableModel, tables: Iterable[pa.Table], source: Source, report: Report, bad: BadRows, step: Any = None
 ) -> None:
     """Learn tables that come from a source, without the rows that are set aside; `step` is as in `TableModel.learn`."""
     rows = 0
