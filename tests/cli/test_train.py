@@ -265,3 +265,11 @@ def test_info(model):
     shown = called("info", model)
     assert "colour (3 categories)" in shown
     assert "1,000" in shown
+
+
+def test_info_of_a_model_that_is_not_on_a_stream(data, tmp_path):
+    given = ("-t", "kind", "--id", "id", "--gamma", "scale", "-o", tmp_path / "m.fbt")
+    for options, kept in (((), "none, which is for streams"), (("--chunk", 50), "all rows, until the warm-up ends")):
+        called("train", data / "more.csv", *given, *options)
+        shown = dict(line.split(maxsplit=1) for line in called("info", tmp_path / "m.fbt").splitlines()[1:])
+        assert (shown["kept"].strip(), shown["stream"].strip()) == (kept, "none")

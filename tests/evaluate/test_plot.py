@@ -276,9 +276,9 @@ GRID = {"gamma": [0.1, 1.0, 10.0], "C": [0.5, 4.0, 16.0], "reg": [0.01, 0.1, 1.0
     ("best", "left", "right"),
     [
         ((1.0, 4.0, 0.1), "", ""),
-        ((0.1, 4.0, 0.1), "the best gamma lies on the edge of the grid: widen it", ""),
-        ((1.0, 16.0, 0.1), "", "the best C lies on the edge of the grid: widen it"),
-        ((1.0, 0.5, 1.0), "", "the best C and reg lie on the edge of the grid: widen it"),
+        ((0.1, 4.0, 0.1), "the best gamma lies on the edge of the grid:\ngive FBTWSVMCV more values", ""),
+        ((1.0, 16.0, 0.1), "", "the best C lies on the edge of the grid:\ngive FBTWSVMCV more values"),
+        ((1.0, 0.5, 1.0), "", "the best C and reg lie on the edge of the grid:\ngive FBTWSVMCV more values"),
     ],
 )
 def test_a_search_says_when_its_best_lies_on_the_edge(best, left, right):
@@ -295,7 +295,7 @@ def test_one_value_alone_has_no_edge():
 def test_parameters_that_were_not_searched_have_no_axis():
     left, right = plot.search(found((1.0, 0.1), gamma=[0.1, 1.0, 10.0], reg=[0.1, 1.0]))
     assert (left.get_xlabel(), right.get_xlabel()) == ("gamma", "reg")
-    assert right.get_title() == "the best reg lies on the edge of the grid: widen it"
+    assert right.get_title() == "the best reg lies on the edge of the grid:\ngive FBTWSVMCV more values"
     left, right = plot.search(found((4.0,), C=[0.5, 4.0, 16.0]))
     assert left.get_xlabel() == "C"
     assert not right.axison

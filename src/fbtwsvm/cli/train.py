@@ -45,7 +45,7 @@ def train(
     if like is not None:
         if recipe.parameters or recipe.columns:
             raise typer.BadParameter(
-                "--like takes columns and parameters from the other model: leave those options out"
+                f"--like takes columns and parameters from the other model: leave out {', '.join(recipe.options())}"
             )
         model, step = _empty_copy(like)
         rows = reading.open(source, model.columns)

@@ -36,7 +36,7 @@ def update(
         try:
             learn(table_model, in_chunks(rows.tables(), chunk), rows, report, bad)
         except Exception as error:  # half of the rows would be learned twice by the next attempt
-            error.add_note(f"Nothing was written: {path} is as before.")
+            error.add_note(f"Nothing was written: {path} is as before." if path.exists() else "Nothing was written.")
             raise
     write_model(table_model, path)
     show_written(table_model, path, as_json, bad)
