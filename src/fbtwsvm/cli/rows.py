@@ -13,7 +13,7 @@ from ..data.table_model import TableModel
 from .bad_rows import BadRows
 from .output import Report
 
-Step = Callable[..., Any]
+Step = Callable[..., Any]  # that learns rows, called with rows, labels and options
 CHUNK = 1000
 _PIECE = 8192
 _MOST_BYTES = 4 * 2**30  # of a table that is read at once
@@ -38,7 +38,12 @@ def read_all(source: Source, report: Report) -> pa.Table:
 
 
 def learn(
-    model: TableModel, tables: Iterable[pa.Table], source: Source, report: Report, bad: BadRows, step: Any = None
+    model: TableModel,
+    tables: Iterable[pa.Table],
+    source: Source,
+    report: Report,
+    bad: BadRows,
+    step: Step | None = None,
 ) -> None:
     """Learn tables that come from a source, without the rows that are set aside; `step` is as in `TableModel.learn`."""
     rows = 0
