@@ -89,6 +89,12 @@ def test_update_in_place_and_elsewhere(data, model, tmp_path):
     assert_equal(package.load(here), package.load(tmp_path / "other.fbt"))
 
 
+def test_an_update_that_fails_does_not_speak_of_a_file_that_never_was(data, model, tmp_path):
+    said = called("update", model, data / "train.csv", "-o", tmp_path / "new.fbt", status=1)
+    assert said.endswith(" Nothing was written.\n")
+    assert not list(tmp_path.iterdir())
+
+
 def test_unlearn_by_id(data, model, tmp_path):
     here = tmp_path / "m.fbt"
     here.write_bytes(model.read_bytes())
