@@ -18,19 +18,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _STALE = 600  # seconds after which a temporary file that nobody holds is taken for one that a killed process left
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES)  # a folder that cannot be synced, or not by us
-
-
-@contextmanager
-def naming_full_disk(name: str) -> Iterator[None]:
-    """Say which file there was no room for: the error of a write does not."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL and error.filename is None:
-            raise OSError(error.errno, error.strerror, name) from error
-        raise
 
 
 @contextmanager
@@ -47,7 +35,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     _sweep(target)
     handle, temporary = tempfile.mkstemp(".tmp", f".{target.name}.", target.parent)
     try:
-        with naming_full_disk(os.fspath(path)), os.fdopen(handle, "wb") as file:
+        with os.fdopen(handle, "wb") as file:
             _hold(handle)
             yield file
             file.flush()

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
-from .._files import naming_full_disk
 from ..data.sources.address import masked
 from ..data.sources.base import one_line
 from .evaluate import evaluate
@@ -104,9 +103,7 @@ def run(arguments: list[str]) -> None:
 def _status(arguments: list[str]) -> int:
     """Run the command and return its status."""
     # `stream` shows its command, which it finds in `obj`, in the report.
-    with naming_full_disk("standard output"):
-        result: Any = app(arguments or ["--help"], prog_name="fbtwsvm", standalone_mode=False, obj=arguments)
-        sys.stdout.flush()
+    result: Any = app(arguments or ["--help"], prog_name="fbtwsvm", standalone_mode=False, obj=arguments)
     return result if isinstance(result, int) else 0
 
 

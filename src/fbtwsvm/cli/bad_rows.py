@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .._files import naming_full_disk
 from ..data.choose_columns import first_problems
 from ..data.columns import Choices, Columns
 from ..data.problems import Problems, refuse
@@ -71,7 +70,7 @@ class BadRows:
         if self.path is None:
             return
         is_new = not self.path.exists() or not self.path.stat().st_size
-        with naming_full_disk(str(self.path)), open(self.path, "a", newline="", encoding="utf-8") as file:
+        with open(self.path, "a", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             if is_new:
                 writer.writerow(["row", "problem", "values"])

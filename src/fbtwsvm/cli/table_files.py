@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 
-from .._files import naming_full_disk, replacing
+from .._files import replacing
 from ..data.sources import DataError, joined
 from .output import json_line, visible
 
@@ -66,7 +66,7 @@ def opened(output: str) -> Iterator[BinaryIO]:
     if output == "-":
         yield sys.stdout.buffer
     elif is_special(path):
-        with naming_full_disk(output), open(path, "wb") as file:
+        with open(path, "wb") as file:
             yield file
     else:
         with replacing(path) as file:
