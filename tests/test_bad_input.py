@@ -36,11 +36,11 @@ Y = np.arange(30) % 2
         ({"C": ("a", "b")}, "C=.*positive number"),
         ({"kernel": lambda A, B: np.ones(len(A))}, "must return the similarities"),
         ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, "NaN or infinity"),
-        ({"n_components": 31}, "more than the 30 distinct rows"),
+        ({"n_components": 31}, "more than the 30 rows .*equal rows of a class"),
         ({"tol": 0}, "tol"),
         ({"max_iter": 0}, "max_iter"),
         ({"n_jobs": 0}, "n_jobs"),
-        ({"n_components": 31, "feature_map": "nystroem"}, "more than the 30 distinct rows"),
+        ({"n_components": 31, "feature_map": "nystroem"}, "more than the 30 rows .*equal rows of a class"),
         ({"kernel": "linear", "feature_map": "fourier"}, "Use feature_map='auto'"),
         ({"kernel": "laplacian", "feature_map": "orthogonal"}, "kernel='rbf' only"),
         ({"kernel": "chi2"}, "Shift the data"),
@@ -50,6 +50,12 @@ Y = np.arange(30) % 2
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         FBTWSVM(**parameters).fit(X, Y)
+
+
+def test_rows_of_two_classes_are_not_called_distinct():
+    rows, labels = np.repeat([[0.0], [1.0], [2.0]], 4, axis=0), np.tile([0, 1], 6)
+    with pytest.raises(ValueError, match=r"more than the 6 rows .*\(equal rows of a class count once"):
+        FBTWSVM(n_components=40).fit(rows, labels)
 
 
 def test_exact_kernel_refuses_what_does_not_fit():

@@ -25,12 +25,14 @@ from .features.kernels import KERNELS, Kernel, check_domain
 from .model.check_values import check_first_values, check_spread, check_values, largest_value
 from .model.decision import Answers
 from .model.inspection import Inspection
+from .model.mapping import Mapping
 from .model.rows import CheckedRows, check_class_names, row_bytes
 from .model.settings import Parameters
 from .online.after_fit import stream_from, unlearn_from
 from .online.inspect import MemoryReport, report
 from .online.model import StreamModel
 from .online.policy import policies_of
+from .online.start import start_stream
 from .online.unlearn import Unlearned
 from .online.warm_up import WarmUpModel
 from .solver.problem import SolverOptions
@@ -987,6 +989,13 @@ def learn_checked(estimator: FBTWSVM, rows: CheckedRows) -> None:
     if (learned.model.classes.dtype.kind in "OUS") != (rows.y.dtype.kind in "OUS"):
         raise ValueError(f"The label {rows.y[0]!r} is of another type than those learned so far.")
     estimator._learn(estimator._going_on(), rows, learned.columns, learned.promised)
+
+
+def begin_with_map(estimator: FBTWSVM, mapping: Mapping, X: Any, y: Any, ids: Any = None) -> None:
+    """Learn the first rows of a stream with the map of another model, so that there is nothing to warm up for."""
+    rows, columns, promised = estimator._check_stream(X, y, None, ids, None)
+    stream = start_stream(rows, parameters_of(estimator), replace(mapping, frozen=True))
+    estimator._publish(stream, columns=columns, promised=promised)
 
 
 def _named(rows: CheckedRows, ids: Any) -> CheckedRows:

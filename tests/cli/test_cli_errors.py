@@ -2,11 +2,14 @@
 
 import os
 import resource
+import subprocess
+import sys
 
 import pytest
 
 from command import called, fbtwsvm
 from fbtwsvm.cli import app
+from fbtwsvm.data.sources import DataError
 
 
 @pytest.fixture
@@ -33,7 +36,8 @@ USAGE = [
     ("train DATA/train.csv -t kind -o m.fbt --config none.toml", "none.toml"),
     ("train DATA/train.csv -t kind -o m.fbt --format xls", "--format is one of"),
     ("train DATA/train.csv --like MODEL -C 3 -o m.fbt", "No such option"),
-    ("train DATA/train.csv --like MODEL --C 3 -o m.fbt", "--like"),
+    ("train DATA/train.csv --like MODEL --C 3 -o m.fbt", "--like takes columns and parameters"),
+    ("train DATA/train.csv --like MODEL -t kind --id id --warm-up 9 -o m.fbt", "leave out --target, --id, --warm-up"),
     ("stream DATA/train.csv -t kind --checkpoint 10", "--model"),
     ("stream DATA/train.csv -t kind --report r.pdf", ".html or .png"),
     ("stream DATA/train.csv --model MODEL --C 7", "keeps what it was made with"),
@@ -41,8 +45,24 @@ USAGE = [
     ("tune DATA/train.csv -t kind --plot search.bmp", "--plot ends in .png, .svg, .pdf, not .bmp"),
     ("generate moons", "there are the generators"),
     ("generate sea --json", "--output"),
-    ("predict MODEL DATA/test.csv -o MODEL", "is the model or the source"),
-    ("predict MODEL DATA/test.csv -o DATA/test.csv", "is the model or the source"),
+    ("predict MODEL DATA/test.csv -o MODEL", "MODEL and --output are the same file"),
+    ("predict MODEL DATA/test.csv -o DATA/test.csv", "SOURCE and --output are the same file"),
+    ("predict MODEL DATA/test.csv --on-error skip --rejected MODEL", "MODEL and --rejected are the same file"),
+    ("evaluate MODEL DATA/test.csv --on-error skip --rejected DATA/test.csv", "SOURCE and --rejected are the same"),
+    ("train DATA/test.csv -t kind -o DATA/test.csv", "SOURCE and --output are the same file"),
+    ("train DATA/test.csv -t kind -o DATA/test.csv --chunk 50", "SOURCE and --output are the same file"),
+    ("train DATA/test.csv --like MODEL -o m.fbt --on-error skip --rejected MODEL", "--like and --rejected are"),
+    ("train DATA/test.csv -t kind -o new --on-error skip --rejected new", "--output and --rejected are the same file"),
+    ("tune DATA/test.csv -t kind -o DATA/test.csv", "SOURCE and --output are the same file"),
+    ("tune DATA/test.csv -t kind -o k.png --plot ./k.png", "--output and --plot are the same file"),
+    ("update MODEL DATA/test.csv -o DATA/test.csv", "SOURCE and --output are the same file"),
+    ("update MODEL DATA/test.csv --on-error skip --rejected MODEL", "--rejected and MODEL are the same file"),
+    ("unlearn MODEL DATA/test.csv -o DATA/test.csv", "SOURCE and --output are the same file"),
+    ("stream DATA/test.csv -t kind --model DATA/test.csv", "SOURCE and --model are the same file"),
+    ("stream DATA/test.csv -t kind --model k.html --report k.html", "--model and --report are the same file"),
+    ("stream DATA/test.csv --model MODEL --on-error skip --rejected MODEL", "--model and --rejected are the same file"),
+    ("stream DATA/test.csv --model MODEL --on-error skip --rejected DATA/test.csv", "SOURCE and --rejected are"),
+    ("export MODEL MODEL", "MODEL and OUTPUT are the same file"),
     ("train DATA/train.csv --config wrong.toml -o m.fbt", "drop names columns"),
     ("train DATA/train.csv -t kind --config three.toml -o m.fbt", "C="),
     ("dance", "No such command"),
@@ -58,7 +78,7 @@ WRONG_DATA = [
     ("update MODEL DATA/train.csv", "has been learned already"),
     ("predict MODEL other.csv", "which the model was trained with"),
     ("predict broken.fbt DATA/more.csv", "checksum"),
-    ("predict DATA/more.csv DATA/more.csv", "does not begin like a model file"),
+    ("predict DATA/more.csv DATA/test.csv", "does not begin like a model file"),
     ("predict MODEL other.csv -o old.csv", "which the model was trained with"),
     ("evaluate MODEL none.csv", "no rows"),
     ("info nowhere.fbt", "There is no file nowhere.fbt"),
@@ -109,8 +129,44 @@ def test_wrong_data_is_status_1(call, line, message):
     assert "Traceback" not in said
 
 
-def test_debug_shows_the_traceback(model):
-    assert "Traceback" in fbtwsvm("update", model, "nowhere.csv", "--debug", status=1)
+@pytest.mark.parametrize("name", ["a link", "a second name", "standard input", "a database"])
+def test_a_source_is_not_overwritten_under_another_name(name, data, tmp_path):
+    file, other = tmp_path / "rows.csv", tmp_path / "other.csv"
+    file.write_bytes((data / "test.csv").read_bytes())
+    source = file
+    if name == "a link":
+        other.symlink_to(file)
+    elif name == "a second name":
+        other.hardlink_to(file)
+    else:
+        source, other = ("-" if name == "standard input" else f"sqlite:///{file}?table=rows"), file
+    with open(file) as rows:
+        said = fbtwsvm("train", source, "-t", "kind", "-o", other, status=2, stdin=rows)
+    assert f"SOURCE and --output are the same file, {other}" in said
+    assert file.read_bytes() == (data / "test.csv").read_bytes()
+
+
+def test_devices_may_be_named_twice(data, model):
+    called("predict", model, data / "test.csv", "-o", os.devnull, "--on-error", "skip", "--rejected", os.devnull)
+
+
+def test_debug_shows_the_traceback_without_passwords(model, monkeypatch):
+    """The errors of other packages, in the traceback, may repeat an address."""
+    address = "postgresql://ann:geheim@host/db?password=geheim&query=SELECT 1"
+
+    def fail(*_, **__):
+        raise DataError("The database failed.") from RuntimeError(f"no answer from {address}")
+
+    monkeypatch.setattr("fbtwsvm.cli.options.open_source", fail)
+    said = called("update", model, address, "--debug", status=1)
+    assert "Traceback" in said
+    assert "no answer from postgresql://host/db?password=***" in said
+    assert "geheim" not in said
+
+
+def test_the_command_is_a_module():
+    said = subprocess.check_output([sys.executable, "-m", "fbtwsvm.cli", "--version"], text=True)
+    assert said.startswith("fbtwsvm ")
 
 
 def test_a_full_disk_leaves_the_model(data, model, tmp_path):
@@ -127,3 +183,9 @@ def test_a_full_disk_leaves_the_model(data, model, tmp_path):
     assert [item.name for item in tmp_path.iterdir()] == ["m.fbt"]
     if os.path.exists("/dev/full"):
         assert "No space left" in called("predict", model, data / "test.csv", "-o", "/dev/full", status=1)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_model_is_not_written_to_a_device(data):
+    said = called("train", data / "test.csv", "-t", "kind", "-o", "/dev/full", status=1)
+    assert said == "fbtwsvm: error: /dev/full is a pipe or a device, and a model can only be written to a file.\n"

@@ -75,6 +75,14 @@ def test_a_planted_lock_file_is_not_followed(model, data, tmp_path):
     assert victim.read_text() == "dear"
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc")
+def test_a_folder_that_takes_no_files_is_named(data):
+    said = called("train", data / "test.csv", "-t", "kind", "-o", "/proc/m.fbt", status=1)
+    assert said.startswith("fbtwsvm: error: /proc takes no new files (")
+    assert "Name another folder" in said
+    assert "remove" not in said
+
+
 def test_all_names_of_a_file_have_one_lock(tmp_path):
     path, link = tmp_path / "m.fbt", tmp_path / "link.fbt"
     path.touch()

@@ -19,7 +19,7 @@ import os, signal, sys
 class Interrupt:
     def find_spec(self, name, *_):
         if name == sys.argv[1]:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), int(sys.argv[2]))
 sys.meta_path.insert(0, Interrupt())
 from fbtwsvm.cli import main
 main()
@@ -27,15 +27,17 @@ main()
 
 
 @pytest.mark.parametrize("module", ["fbtwsvm.cli.app", "numpy", "pyarrow.lib"])
-def test_while_the_command_starts(module):
-    done = subprocess.run([sys.executable, "-c", WHILE_STARTING, module], capture_output=True, text=True, check=False)
-    assert done.returncode == 130
+@pytest.mark.parametrize("number", STATUS)
+def test_while_the_command_starts(module, number):
+    command = [sys.executable, "-c", WHILE_STARTING, module, str(int(number))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == STATUS[number]
     assert done.stderr == "fbtwsvm: interrupted; nothing was written\n"
 
 
 AFTER_THE_END = """
 import atexit, os, signal
-atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+atexit.register(lambda: [os.kill(os.getpid(), number) for number in (signal.SIGINT, signal.SIGTERM)])
 from fbtwsvm.cli import main
 main()
 """

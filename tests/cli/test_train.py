@@ -89,6 +89,12 @@ def test_update_in_place_and_elsewhere(data, model, tmp_path):
     assert_equal(package.load(here), package.load(tmp_path / "other.fbt"))
 
 
+def test_an_update_that_fails_does_not_speak_of_a_file_that_never_was(data, model, tmp_path):
+    said = called("update", model, data / "train.csv", "-o", tmp_path / "new.fbt", status=1)
+    assert said.endswith(" Nothing was written.\n")
+    assert not list(tmp_path.iterdir())
+
+
 def test_unlearn_by_id(data, model, tmp_path):
     here = tmp_path / "m.fbt"
     here.write_bytes(model.read_bytes())
@@ -131,6 +137,29 @@ def test_merge_with_the_default_map(data, tmp_path):
     assert fbtwsvm_json("unlearn", both, data / "more.csv")["rows"] == 1000
     called("train", data / "train.csv", "-t", "kind", "--id", "id", "-o", first, "--gamma", "scale")
     assert "train it with --chunk" in called("train", data / "more.csv", "--like", first, "-o", second, status=1)
+
+
+@pytest.mark.parametrize("options", ["--kernel linear", "--kernel linear --feature-map nystroem", "--kernel rbf"])
+def test_merge_a_part_that_is_smaller_than_the_warm_up(options, data, tmp_path):
+    """Columns, scale and map are given by --like, so that there is nothing to warm up for."""
+    first, second, both = (tmp_path / f"{name}.fbt" for name in ("first", "second", "both"))
+    some = tmp_path / "some.csv"
+    some.write_text("".join((data / "more.csv").read_text().splitlines(keepends=True)[:81]))
+    given = ("-t", "kind", "--id", "id", "--gamma", "0.2", "--n-components", 40, "--drop", "colour,weight")
+    called("train", data / "train.csv", *given, "-o", first, "--chunk", 100, *options.split())
+    called("train", some, "--like", first, "-o", second, "--chunk", 7)
+    assert fbtwsvm_json("info", second)["stage"] == "on a stream"
+    assert fbtwsvm_json("merge", first, second, "-o", both)["rows"] == 1080
+    assert fbtwsvm_json("unlearn", both, some)["rows"] == 1000
+
+
+def test_a_model_in_its_warm_up_is_not_merged(data, model, tmp_path):
+    early, other = tmp_path / "early.fbt", tmp_path / "other.fbt"
+    called("train", data / "more.csv", "-t", "kind", "--id", "id", "-o", early, "--chunk", 100)
+    words = f"{early} is still warming up (250 of 500 rows)"
+    assert words in called("merge", model, early, "-o", other, status=1)
+    assert words in called("merge", early, model, "-o", other, status=1)
+    assert words in called("train", data / "test.csv", "--like", early, "-o", other, status=1)
 
 
 def test_libsvm_columns_that_were_dropped_still_count(tmp_path):
@@ -242,3 +271,11 @@ def test_info(model):
     shown = called("info", model)
     assert "colour (3 categories)" in shown
     assert "1,000" in shown
+
+
+def test_info_of_a_model_that_is_not_on_a_stream(data, tmp_path):
+    given = ("-t", "kind", "--id", "id", "--gamma", "scale", "-o", tmp_path / "m.fbt")
+    for options, kept in (((), "none, which is for streams"), (("--chunk", 50), "all rows, until the warm-up ends")):
+        called("train", data / "more.csv", *given, *options)
+        shown = dict(line.split(maxsplit=1) for line in called("info", tmp_path / "m.fbt").splitlines()[1:])
+        assert (shown["kept"].strip(), shown["stream"].strip()) == (kept, "none")

@@ -48,6 +48,24 @@ def test_the_legend_has_the_labels_as_given_in_the_colours_of_rows_and_regions(w
         assert len(cloud.get_offsets()) == (labels == label).sum() * with_rows
 
 
+@pytest.mark.parametrize("layout", ["none given", None, "constrained", "tight"])
+@pytest.mark.parametrize("draw", [plot.decision_regions, plot.planes])
+def test_title_and_legend_lie_inside_the_picture(draw, layout):
+    ax = None if layout == "none given" else pyplot.subplots(1, 2, figsize=(10, 4.5), layout=layout)[1][0]
+    labels = np.array(["a class with a long name", "one that is hardly shorter"])[Y]
+    ax = draw(FBTWSVM().fit(X, labels), X, labels, ax=ax, resolution=40)
+    ax.figure.canvas.draw()
+    page = ax.figure.bbox
+    for part in (*([ax.title] if ax.get_title() else []), ax.get_legend()):
+        drawn = part.get_window_extent()
+        assert page.x0 <= drawn.x0 <= drawn.x1 <= page.x1
+        assert page.y0 <= drawn.y0 <= drawn.y1 <= page.y1
+    if layout is None:
+        assert ax.bbox.y0 <= drawn.y0
+    else:  # no row is hidden
+        assert drawn.y1 <= ax.bbox.y0
+
+
 def test_a_legend_of_many_classes_names_the_largest():
     many, labels = make_blobs(600, centers=40, random_state=0)
     keep = (labels % 3 > 0) | (np.arange(600) % 4 == 0)  # classes 0, 3, 6 ... have fewer rows
@@ -258,9 +276,9 @@ GRID = {"gamma": [0.1, 1.0, 10.0], "C": [0.5, 4.0, 16.0], "reg": [0.01, 0.1, 1.0
     ("best", "left", "right"),
     [
         ((1.0, 4.0, 0.1), "", ""),
-        ((0.1, 4.0, 0.1), "the best gamma lies on the edge of the grid: widen it", ""),
-        ((1.0, 16.0, 0.1), "", "the best C lies on the edge of the grid: widen it"),
-        ((1.0, 0.5, 1.0), "", "the best C and reg lie on the edge of the grid: widen it"),
+        ((0.1, 4.0, 0.1), "the best gamma lies on the edge of the grid:\ngive FBTWSVMCV more values", ""),
+        ((1.0, 16.0, 0.1), "", "the best C lies on the edge of the grid:\ngive FBTWSVMCV more values"),
+        ((1.0, 0.5, 1.0), "", "the best C and reg lie on the edge of the grid:\ngive FBTWSVMCV more values"),
     ],
 )
 def test_a_search_says_when_its_best_lies_on_the_edge(best, left, right):
@@ -277,7 +295,7 @@ def test_one_value_alone_has_no_edge():
 def test_parameters_that_were_not_searched_have_no_axis():
     left, right = plot.search(found((1.0, 0.1), gamma=[0.1, 1.0, 10.0], reg=[0.1, 1.0]))
     assert (left.get_xlabel(), right.get_xlabel()) == ("gamma", "reg")
-    assert right.get_title() == "the best reg lies on the edge of the grid: widen it"
+    assert right.get_title() == "the best reg lies on the edge of the grid:\ngive FBTWSVMCV more values"
     left, right = plot.search(found((4.0,), C=[0.5, 4.0, 16.0]))
     assert left.get_xlabel() == "C"
     assert not right.axison

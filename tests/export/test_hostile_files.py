@@ -202,7 +202,11 @@ CHANGES = {
     "weight of new rows": setter(0.0, *MEMBER, "rise"),
     "negative tol": setter(-1.0, *MEMBER, "settings", "tol"),
     "faded in the future": setter(2**60, *MEMBER, "faded_at"),
-    "scale": setter(0.0, *LEARNER, "mapping", "scale"),
+    "no scale": setter(0.0, *LEARNER, "mapping", "scale"),
+    "huge scale": setter(1e308, *LEARNER, "mapping", "scale"),
+    "scale of a map that needs none": setter(1.5, *LEARNER, "mapping", "scale"),
+    "rows of no weight": setter(0.0, *MEMBER, "unit"),
+    "rows of huge weight": setter(1e200, *MEMBER, "unit"),
     "precision": setter("float32", *MEMBER, "dtype"),
     "no monitor": setter(None, *LEARNER, "watch"),
     "rows as they came are missing": setter(None, *MEMBER, "kept", "raw"),
@@ -219,6 +223,31 @@ def test_parts_that_contradict_each_other_are_refused(name, good, tmp_path):
     path.write_bytes(with_header(good[1], CHANGES[name]))
     with pytest.raises(ModelFileError, match="cannot be read as a model"):
         fbtwsvm.load(path)
+
+
+@pytest.mark.parametrize("feature_map", ["auto", "exact", "nystroem"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_scale_that_no_rows_can_have_is_refused(feature_map, dtype, tmp_path):
+    """Maps with such a scale would turn rows into infinity or nothing."""
+    X, y = clouds(60, n_columns=3)
+    model = FBTWSVM(kernel="linear", feature_map=feature_map, n_components=3).fit(X.astype(dtype), y)
+    path = tmp_path / "m.fbt"
+    fbtwsvm.save(model, path)
+    good = path.read_bytes()
+    assert np.isfinite(fbtwsvm.load(path).predict_proba(X)).all()
+    for scale in (1e308, 1e200, 1e-200) + ((1e60, 1e-60) if dtype == np.float32 or feature_map == "exact" else ()):
+        path.write_bytes(with_header(good, setter(scale, "stage", 1, "answers", "_mapping", "scale")))
+        with pytest.raises(ModelFileError, match="scale of its feature map"):
+            fbtwsvm.load(path)
+
+
+@pytest.mark.parametrize("feature_map", ["auto", "exact"])
+@pytest.mark.parametrize("size", [1e-100, 1e-14, 1e14, 1e90])
+def test_rows_of_any_allowed_size_can_be_saved(feature_map, size, tmp_path):
+    X, y = clouds(60, n_columns=3)
+    model = FBTWSVM(kernel="linear", feature_map=feature_map, random_state=0).fit(size * X, y)
+    fbtwsvm.save(model, tmp_path / "m.fbt")
+    assert_same_answers(model, fbtwsvm.load(tmp_path / "m.fbt"), size * X)
 
 
 def test_a_stream_solves_by_its_parameters_alone(good, tmp_path):

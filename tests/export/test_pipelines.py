@@ -127,12 +127,19 @@ def test_what_cannot_be_saved_is_refused_with_the_way_out(tmp_path):
             make_column_transformer((StandardScaler(), [0, 1]), remainder="passthrough"), FBTWSVM(**QUICK)
         ).fit(X, y),
         "last step.*LogisticRegression": make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y),
-        "fit the pipeline first": make_pipeline(StandardScaler(), FBTWSVM()),
+        "'standardscaler' of this pipeline is not fitted: fit the pipeline first": make_pipeline(
+            StandardScaler(), FBTWSVM()
+        ),
+        "'normalizer' of this pipeline is not fitted: fit the pipeline first": make_pipeline(Normalizer(), FBTWSVM()),
         "with min_frequency": make_pipeline(OneHotEncoder(min_frequency=2), FBTWSVM(**QUICK)).fit(np.round(X), y),
         "with add_indicator": make_pipeline(SimpleImputer(add_indicator=True), FBTWSVM(**QUICK)).fit(gaps(X), y),
         "with memory=": make_pipeline(StandardScaler(), FBTWSVM(**QUICK), memory=str(tmp_path / "cache")).fit(X, y),
         "A LogisticRegression cannot be saved": LogisticRegression(),
-        "A FBTWSVMCV cannot be saved.*refit=True": FBTWSVMCV(),
+        "This FBTWSVMCV is not fitted: fit it first": FBTWSVMCV(),
+        "This GridSearchCV is not fitted: fit it first": GridSearchCV(FBTWSVM(), {"C": [1.0]}),
+        "A FBTWSVMCV cannot be saved.*refit=True": FBTWSVMCV(
+            gamma=None, C=[1.0], reg=None, membership=None, refit=False
+        ).fit(X, y),
     }  # fmt: skip
     for reason, model in refused.items():
         with pytest.raises(ModelFileError, match=f"(?s){reason}"):

@@ -22,7 +22,7 @@ def test_chosen_landmarks_beat_random_ones(landmarks):
 
 
 def test_nystroem_refuses_more_landmarks_than_rows(X):
-    with pytest.raises(ValueError, match="n_components=81 is more than the 80 distinct rows"):
+    with pytest.raises(ValueError, match="n_components=81 is more than the 80 rows that"):
         NystroemFeatures(n_components=81).fit(X)
 
 

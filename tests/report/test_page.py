@@ -297,6 +297,10 @@ def test_trust_in_each_half_life(tmp_path):
     ax = drawn_by(panels.trust, model)
     assert [bar.get_height() for bar in ax.patches] == model.estimator.memory_report().trust.tolist()
     assert [text.get_text() for text in ax.get_xticklabels()] == ["never fades", "1,000 rows", "100 rows", "10 rows"]
+    write_report(model, tmp_path / "r.html")
+    words = " ".join((tmp_path / "r.html").read_text().split())
+    assert "Weight of the log-probabilities of each member" in words
+    assert "The weights do not add up to one." in words
     write_report(reported(2), tmp_path / "r.html")
     assert "Trust" not in (tmp_path / "r.html").read_text()
 

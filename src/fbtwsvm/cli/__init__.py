@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from typing import Any
 
 
 def main() -> None:
     """Run the command. Exit status: 0 success, 1 wrong data, 2 wrong usage, 130 and 143 interrupted."""
-    signal.signal(signal.SIGINT, _stop_at_once)
+    _on_signals(_stop_at_once)
     try:
         from .app import run
     except ImportError as error:
@@ -17,7 +18,12 @@ def main() -> None:
     try:
         run(sys.argv[1:])
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done but for leaving
+        _on_signals(signal.SIG_IGN)  # all is done but for leaving
+
+
+def _on_signals(handler: Any) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
 
 
 def _stop_at_once(number: int, frame: object) -> None:

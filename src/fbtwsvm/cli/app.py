@@ -90,7 +90,7 @@ def run(arguments: list[str]) -> None:
                 status = interrupts.status
             else:
                 if "--debug" in arguments:
-                    print(*map(visible, traceback.format_exc().splitlines()), sep="\n", file=sys.stderr)
+                    print(*map(visible, masked(traceback.format_exc()).splitlines()), sep="\n", file=sys.stderr)
                 status = _explain(error, verb)
         finally:
             left = _what_is_left(verb)

@@ -14,6 +14,7 @@ from .model_file import read_model
 from .options import READING, Json, ModelArgument, SourceArgument, SourceOptions, with_options
 from .output import print_facts, print_json, print_table, progress
 from .predict import few_labels, unseen_values
+from .same_files import refuse_same_files
 
 _MOST_SHOWN = 20  # classes whose confusion matrix is printed
 _NAMES = {
@@ -36,6 +37,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Compare the answers of a model with the labels of a source: accuracy, kappa, log loss, AUC, each class."""
+    refuse_same_files({"MODEL": model, "SOURCE": source, "--rejected": reading.rejected})
     table_model = read_model(model, target)
     columns, estimator = table_model.columns, table_model.estimator
     classes = estimator.classes_

@@ -10,6 +10,7 @@ import typer
 from .model_file import check_writable, read_model
 from .options import Json, ModelArgument
 from .output import few, print_facts, print_json
+from .same_files import refuse_same_files
 
 
 def export(
@@ -20,6 +21,7 @@ def export(
     """Write a model as ONNX, for other runtimes. Input: encoded columns before scaling. Output: label and scores."""
     from ..export.onnx import export_onnx
 
+    refuse_same_files({"MODEL": model, "OUTPUT": output})
     check_writable(output)
     if output.suffix != ".onnx":
         raise typer.BadParameter(f"the output ends in .onnx, not {output.suffix or 'nothing'}")

@@ -13,6 +13,7 @@ from .predict import unseen_values
 
 _MOST_SHOWN = 12
 _MORE = " and {} more"
+_KEPT_BEFORE = {"batch": "none, which is for streams", "warm_up": "all rows, until the warm-up ends"}
 _KEPT = "{support:,} support rows, {second_look:,} in reserve; {forgotten:,} forgotten, {condensed:,} condensed"
 
 
@@ -31,6 +32,7 @@ def info(model: ModelArgument, as_json: Json = False) -> None:
     ]
     classes = list(map(str, facts["knows"]["classes"]))
     unseen = facts["unseen_categories"]
+    stage = table_model.estimator.inspect().stage
     print_facts(
         f"{model}: {mebibytes(size)}, format {FORMAT}",
         [
@@ -43,9 +45,9 @@ def info(model: ModelArgument, as_json: Json = False) -> None:
             ("encoding", "{encode}, scale {scale}, missing values: {impute}".format(**facts["columns"])),
             *([("not seen", f"since then {unseen_values(unseen)}")] if unseen else []),
             ("rows learned", f"{table_model.rows:,}"),
-            ("kept", _KEPT.format(**facts["keeps"]) if facts["keeps"] else "-"),
+            ("kept", _KEPT.format(**facts["keeps"]) if facts["keeps"] else _KEPT_BEFORE[stage]),
             ("in memory", mebibytes(facts["bytes"])),
-            ("stream", _stream_words(facts["stream"]) if facts["stream"] else "-"),
+            ("stream", _stream_words(facts["stream"]) if facts["stream"] else "none"),
             *[("moved", f"column {name}: {text}") for name, text in facts["moved"].items()],
         ],
     )

@@ -66,6 +66,11 @@ def _open(place: Path) -> int:
     try:
         handle = os.open(place, _HOW, 0o600)
     except OSError as error:
+        if not os.path.lexists(place):
+            raise DataError(
+                f"{place.parent} takes no new files ({error.strerror}), so no model can be written there. Name another "
+                "folder."
+            ) from error
         raise DataError(
             f"The lock file {place} cannot be opened: {error.strerror}. If no command uses the model, remove it."
         ) from error

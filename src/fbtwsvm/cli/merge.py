@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .model_file import claim, read_model, show_written, write_model
+from .model_file import claim, read_warm_model, show_written, write_model
 from .options import Json, ModelArgument
 
 
@@ -20,7 +20,7 @@ def merge(
 ) -> None:
     """Merge two models that learned different rows with the same columns, scale and map."""
     claim(output, "merge")
-    model = read_model(first)
-    model.merge(read_model(second))
+    model = read_warm_model(first)
+    model.merge(read_warm_model(second))
     write_model(model, output)
     show_written(model, output, as_json)

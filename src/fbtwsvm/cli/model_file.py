@@ -40,6 +40,18 @@ def read_model(path: Path, target: str | None = None) -> TableModel:
     return model
 
 
+def read_warm_model(path: Path) -> TableModel:
+    """Read a model whose map is chosen; refuse one that is still in its warm-up."""
+    model = read_model(path)
+    inspection = model.estimator.inspect()
+    if inspection.stage == "warm_up":
+        raise DataError(
+            f"{path} is still warming up ({inspection.seen:,} of {inspection.warm_up:,} rows), so its map is not "
+            "chosen yet: let it learn more rows first, or train it again with a smaller --warm-up."
+        )
+    return model
+
+
 def write_model(model: TableModel, path: Path) -> None:
     """Write a model in one step."""
     try:
@@ -54,6 +66,8 @@ def write_model(model: TableModel, path: Path) -> None:
 def claim(path: Path, verb: str) -> None:
     """Refuse a path where no model can be written, and keep other commands from writing it until this one ends."""
     check_writable(path)
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path} is a pipe or a device, and a model can only be written to a file.")
     _locks.enter_context(locked(path, f"fbtwsvm {verb}"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from .model_file import check_writable, read_model
 from .options import READING, ModelArgument, SourceArgument, SourceOptions, with_options
 from .output import few, log, progress
 from .rows import pieces
+from .same_files import refuse_same_files
 from .table_files import JSON_LINES, PARQUET, is_special, table_writer
 
 _MOST_LABEL_BYTES = 64 * 2**20  # of the labels that are in memory at a time
@@ -41,8 +41,10 @@ def predict(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each row instead of CSV.")] = False,
 ) -> None:
     """Write the label of each row as CSV, Parquet or JSON, in the order of the rows."""
-    if output != "-":
-        _check_output(Path(output), model, source)
+    path = None if output == "-" else Path(output)
+    refuse_same_files({"MODEL": model, "SOURCE": source, "--output": path, "--rejected": reading.rejected})
+    if path is not None and not is_special(path):
+        check_writable(path)
     form = _format(output, as_json)
     if escape_formulas and form != "csv":
         raise typer.BadParameter(f"--escape-formulas is for CSV, and {output} gets {form}")
@@ -104,14 +106,6 @@ def _format(output: str, as_json: bool) -> str:
     if as_json and form != "json":
         raise typer.BadParameter(f"--json writes lines of JSON, and {output} would get {form}: name it .jsonl")
     return form
-
-
-def _check_output(output: Path, model: Path, source: str) -> None:
-    """Refuse to write over the model or the source, or where no file can be written."""
-    if output.exists() and any(os.path.exists(other) and output.samefile(other) for other in (model, source)):
-        raise typer.BadParameter(f"--output {output} is the model or the source: name another file")
-    if not is_special(output):
-        check_writable(output)
 
 
 def _answer_names(model: TableModel, proba: bool) -> list[str]:

@@ -98,6 +98,11 @@ class Recipe:
             raise typer.BadParameter("name the column that holds the label: --target NAME")
         return Choices(**self.columns)
 
+    def options(self) -> list[str]:
+        """Return the options that were given, also those in a config file."""
+        flags = {"row_id": "--id"}
+        return [flags.get(name, "--" + name.replace("_", "-")) for name in (*self.columns, *self.parameters)]
+
     def refuse_changes(self, estimator: FBTWSVM, choices: Choices, path: Path) -> None:
         """Refuse options that differ from what the model in a file was made with."""
         wanted = self.estimator().get_params(deep=False)

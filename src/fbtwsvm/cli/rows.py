@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import pyarrow as pa
 
@@ -12,6 +13,7 @@ from ..data.table_model import TableModel
 from .bad_rows import BadRows
 from .output import Report
 
+Step = Callable[..., Any]  # that learns rows, called with rows, labels and options
 CHUNK = 1000
 _PIECE = 8192
 _MOST_BYTES = 4 * 2**30  # of a table that is read at once
@@ -35,13 +37,20 @@ def read_all(source: Source, report: Report) -> pa.Table:
     return joined(tables)
 
 
-def learn(model: TableModel, tables: Iterable[pa.Table], source: Source, report: Report, bad: BadRows) -> None:
-    """Learn tables that come from a source, without the rows that are set aside."""
+def learn(
+    model: TableModel,
+    tables: Iterable[pa.Table],
+    source: Source,
+    report: Report,
+    bad: BadRows,
+    step: Step | None = None,
+) -> None:
+    """Learn tables that come from a source, without the rows that are set aside; `step` is as in `TableModel.learn`."""
     rows = 0
     for table in tables:
         kept = bad.kept(table, model.columns, rows)
         if kept.num_rows:
-            model.learn(kept, rows)
+            model.learn(kept, rows, step)
         rows += table.num_rows
         report(rows, share=source.share_done())
     if not rows:

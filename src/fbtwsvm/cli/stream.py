@@ -27,6 +27,7 @@ from .model_file import check_writable, claim, read_model, write_model
 from .options import READING, Json, SourceArgument, SourceOptions, with_options
 from .output import Report, few, log, mebibytes, print_facts, print_json, progress
 from .recipe import RECIPE, Recipe
+from .same_files import refuse_same_files
 
 _MOST_SNAPSHOTS = 400
 _LEARN = "testing and learning"
@@ -53,6 +54,7 @@ def stream(
     as_json: Json = False,
 ) -> None:
     """Test each chunk of a stream, then learn it; a run that was killed goes on from its last checkpoint."""
+    refuse_same_files({"SOURCE": source, "--model": model, "--report": report, "--rejected": reading.rejected})
     _check(model, checkpoint, report)
     loaded = read_model(model) if model is not None and model.exists() else None
     if loaded is not None and model is not None:

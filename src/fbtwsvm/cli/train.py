@@ -5,21 +5,23 @@ from __future__ import annotations
 from copy import deepcopy
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from sklearn.frozen import FrozenEstimator
 
-from ..classifier import model_of, parameters_of
+from .._arrays import Array
+from ..classifier import begin_with_map, model_of, parameters_of
 from ..data.sources import DataError, Source, in_chunks
 from ..data.table_model import TableModel
 from ..online.warm_up import warm_up_rows
 from .bad_rows import BadRows
-from .model_file import claim, read_model, show_written, write_model
+from .model_file import claim, read_warm_model, show_written, write_model
 from .options import READING, Json, SourceArgument, SourceOptions, with_options
 from .output import Report, fit_progress, progress
 from .recipe import RECIPE, Recipe
-from .rows import CHUNK, learn, read_all
+from .rows import CHUNK, Step, learn, read_all
+from .same_files import refuse_same_files
 
 
 @with_options(READING, RECIPE)
@@ -36,17 +38,20 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Learn a model from all rows of a source, at once or in chunks."""
+    refuse_same_files({"SOURCE": source, "--output": output, "--rejected": reading.rejected})
+    refuse_same_files({"SOURCE": source, "--like": like, "--rejected": reading.rejected})
     claim(output, "train")
     bad = reading.bad_rows()
     if like is not None:
         if recipe.parameters or recipe.columns:
             raise typer.BadParameter(
-                "--like takes columns and parameters from the other model: leave those options out"
+                f"--like takes columns and parameters from the other model: leave out {', '.join(recipe.options())}"
             )
-        model = _empty_copy(like)
+        model, step = _empty_copy(like)
         rows = reading.open(source, model.columns)
+        tables = in_chunks(rows.tables(), chunk or CHUNK, first=warm_up_rows(parameters_of(model.estimator)))
         with progress(as_json) as report:
-            learn(model, in_chunks(rows.tables(), chunk or CHUNK), rows, report, bad)
+            learn(model, tables, rows, report, bad, step)
     elif chunk is None:
         choices = recipe.choices()
         with progress(as_json) as report:
@@ -73,9 +78,12 @@ def _train_in_chunks(source: Source, chunk: int, recipe: Recipe, report: Report,
     return model
 
 
-def _empty_copy(path: Path) -> TableModel:
-    """Return a model that has learned nothing, with the columns, parameters and map of the model in a file."""
-    model = read_model(path)
+def _empty_copy(path: Path) -> tuple[TableModel, Step]:
+    """Return a model that has learned nothing, with the columns and parameters of the model in a file.
+
+    The function that comes with it learns rows, from the first one on with the map of that model.
+    """
+    model = read_warm_model(path)
     mapping = model_of(model.estimator).mapping
     if mapping.exact:
         raise DataError(f"{path} was learned at once, with a map that only its own rows have: train it with --chunk.")
@@ -84,4 +92,11 @@ def _empty_copy(path: Path) -> TableModel:
     estimator = type(model.estimator)(**model.estimator.get_params(deep=False))
     if mapping.transformer is not None:
         estimator.set_params(feature_map=FrozenEstimator(mapping.transformer))
-    return TableModel(columns, estimator)
+
+    def step(X: Array, y: Array, **options: Any) -> None:
+        if hasattr(estimator, "classes_"):
+            estimator.partial_fit(X, y, **options)
+        else:
+            begin_with_map(estimator, mapping, X, y, **options)
+
+    return TableModel(columns, estimator), step

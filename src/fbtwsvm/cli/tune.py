@@ -17,6 +17,7 @@ from .options import READING, Json, SourceArgument, SourceOptions, completes, wi
 from .output import fit_progress, print_json, print_table, progress, say
 from .recipe import RECIPE, Recipe
 from .rows import read_all
+from .same_files import refuse_same_files
 
 _SHOWN = 5  # candidates that are printed
 _PICTURES = (".png", ".svg", ".pdf")
@@ -54,6 +55,7 @@ def tune(
         raise typer.BadParameter(f"--search is grid or tpe, not {search}")
     if picture is not None and picture.suffix not in _PICTURES:
         raise typer.BadParameter(f"--plot ends in {', '.join(_PICTURES)}, not {picture.suffix or 'nothing'}")
+    refuse_same_files({"SOURCE": source, "--output": output, "--plot": picture, "--rejected": reading.rejected})
     if output is not None:
         claim(output, "tune")
     if picture is not None:

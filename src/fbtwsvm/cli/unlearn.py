@@ -6,6 +6,7 @@ from .model_file import claim, read_model, write_model
 from .options import READING, Json, ModelArgument, Output, SourceArgument, SourceOptions, with_options
 from .output import log, print_json, progress, say
 from .rows import read_all
+from .same_files import refuse_same_files
 
 
 @with_options(READING)
@@ -19,6 +20,8 @@ def unlearn(
 ) -> None:
     """Take rows out of a model. They must be complete, with labels, as they were learned; ids say which is which."""
     path = output or model
+    for changed in {"MODEL": model}, {"--output": output}:  # which may be the same
+        refuse_same_files({"SOURCE": source, "--rejected": reading.rejected, **changed})
     claim(path, "unlearn")
     table_model = read_model(model)
     with progress(as_json) as report:

@@ -11,6 +11,7 @@ from .model_file import claim, read_model, show_written, write_model
 from .options import READING, Json, ModelArgument, Output, SourceArgument, SourceOptions, with_options
 from .output import progress
 from .rows import CHUNK, learn
+from .same_files import refuse_same_files
 
 
 @with_options(READING)
@@ -25,6 +26,8 @@ def update(
 ) -> None:
     """Learn more rows into a model."""
     path = output or model
+    for changed in {"MODEL": model}, {"--output": output}:  # which may be the same
+        refuse_same_files({"SOURCE": source, "--rejected": reading.rejected, **changed})
     claim(path, "update")
     bad = reading.bad_rows()
     table_model = read_model(model)
@@ -33,7 +36,7 @@ def update(
         try:
             learn(table_model, in_chunks(rows.tables(), chunk), rows, report, bad)
         except Exception as error:  # half of the rows would be learned twice by the next attempt
-            error.add_note(f"Nothing was written: {path} is as before.")
+            error.add_note(f"Nothing was written: {path} is as before." if path.exists() else "Nothing was written.")
             raise
     write_model(table_model, path)
     show_written(table_model, path, as_json, bad)

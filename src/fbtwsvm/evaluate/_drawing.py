@@ -41,7 +41,7 @@ def drawn(value: Any, most: int = _MOST_LETTERS) -> str:
 
 def new_axes(ax: Axes | None) -> Axes:
     """Return the axes, or those of a new figure."""
-    return new_figure(figsize=(6, 5))[1] if ax is None else ax
+    return new_figure(figsize=(6, 5), layout="constrained")[1] if ax is None else ax
 
 
 def new_figure(*shape: int, **options: Any) -> tuple[Any, Any]:
@@ -74,6 +74,14 @@ def name_the_rest(ax: Axes, count: int) -> None:
     """Add a line to the legend that says how many classes it does not name."""
     if count > 0:
         ax.scatter([], [], color="none", label=f"and {count} more")
+
+
+def add_legend(ax: Axes, columns: int, **options: Any) -> None:
+    """Add a legend below the axes if the layout of the figure makes room for it; otherwise inside them."""
+    if ax.figure.get_layout_engine() is not None:
+        legend_below(ax, columns, **options)
+    elif ax.get_legend_handles_labels()[1]:
+        ax.legend(loc="best", **options)
 
 
 def legend_below(ax: Axes, columns: int, *, letters: int = _LINE_LETTERS, **options: Any) -> None:

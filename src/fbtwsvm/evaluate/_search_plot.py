@@ -118,7 +118,7 @@ def _edges(tuned: FBTWSVMCV, names: Any) -> str:
         return ""
     tried_in = "grid" if tuned.search == "grid" else "range"
     verb = "lies" if len(found) == 1 else "lie"
-    return f"the best {' and '.join(found)} {verb} on the edge of the {tried_in}: widen it"
+    return f"the best {' and '.join(found)} {verb} on the edge of the {tried_in}:\ngive FBTWSVMCV more values"
 
 
 def _values(tuned: FBTWSVMCV, name: str) -> Array:

@@ -14,11 +14,11 @@ from .._arrays import Array
 from ..classifier import FBTWSVM
 from ._drawing import (
     Extent,
+    add_legend,
     class_colours,
     drawn,
     grid,
     largest,
-    legend_below,
     name_the_rest,
     new_axes,
     new_figure,
@@ -36,6 +36,7 @@ _MARGIN = 0.08  # of the range of the rows, around them
 _POINT: dict[str, Any] = {"s": 14, "edgecolor": "white", "linewidth": 0.4, "zorder": 2}
 _ZERO: dict[str, Any] = {"linewidth": 2.2, "linestyle": "solid"}  # where the value of a plane is zero
 _MINUS_ONE: dict[str, Any] = {"linewidth": 1.2, "linestyle": "dashed"}
+_SHORT_NAMES = 24  # letters of two classes that have room in a title with other words
 _UNKNOWN = "not a class of the model"
 
 
@@ -104,7 +105,8 @@ def decision_regions(model: Any, X: Any, y: Any = None, *, ax: Axes | None = Non
     y : array-like of shape (n_samples,), default=None
         Labels of the rows; if given, the rows are drawn.
     ax : matplotlib Axes, default=None
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default those of a new figure.  The legend is below the axes of a figure with a layout
+        ("constrained" or "tight"), which makes room for it, and otherwise inside them.
     resolution : int, default=300
         Number of points along each side of the grid.
 
@@ -145,7 +147,7 @@ def decision_regions(model: Any, X: Any, y: Any = None, *, ax: Axes | None = Non
     if y is not None and len(unknown):
         style: dict[str, Any] = {"marker": "x", "s": 14, "color": "black", "linewidth": 0.8, "zorder": 2}
         ax.scatter(unknown[:, 0], unknown[:, 1], label=_UNKNOWN, **style)
-    legend_below(ax, 4, fontsize=8, title="class", title_fontsize=8, markerscale=2)
+    add_legend(ax, 4, fontsize=8, title="class", title_fontsize=8, markerscale=2)
     _name_axes(ax, model, extent)
     return ax
 
@@ -194,7 +196,8 @@ def planes(
     pair : pair of labels, default=None
         The two classes; by default the first two.
     ax : matplotlib Axes, default=None
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default those of a new figure.  The legend is below the axes of a figure with a layout
+        ("constrained" or "tight"), which makes room for it, and otherwise inside them.
     resolution : int, default=300
         Number of points along each side of the grid.
 
@@ -254,8 +257,10 @@ def planes(
         ax.plot([], [], color=dark, label="its value is -1", **_MINUS_ONE)
     ax.scatter([], [], s=40, color="white", edgecolor="black", label="support point")
     ax.scatter([], [], s=40, color="0.75", label="size: membership")
-    legend_below(ax, 3, fontsize=8)
-    ax.set_title(f"Twin planes of classes {drawn(classes[a])} and {drawn(classes[b])}")
+    add_legend(ax, 3, fontsize=8)
+    names = f"{drawn(classes[a])} and {drawn(classes[b])}"
+    between = " " if len(names) <= _SHORT_NAMES else "\n"
+    ax.set_title(f"Twin planes of classes{between}{names}", fontsize="medium")
     _name_axes(ax, model, (first[0], first[-1], second[0], second[-1]))
     return ax
 

@@ -147,11 +147,11 @@ class NystroemFeatures(FeatureMap):
         return mapped
 
 
-def check_landmarks(count: int, n: int) -> None:
-    """Refuse more landmarks than rows."""
+def check_landmarks(count: int, n: int, note: str = "") -> None:
+    """Refuse more landmarks than rows; `note` says how they were counted."""
     if count > n:
         raise ValueError(
-            f"n_components={count} is more than the {n} distinct rows that landmarks can be chosen from: "
+            f"n_components={count} is more than the {n} rows that landmarks can be chosen from{note}: "
             f"use at most {n}, or Fourier features."
         )
 

@@ -89,7 +89,7 @@ def _check(kernel: str | Kernel, feature_map: str, count: int, n: int) -> None:
             f"at most {_MOST_EXACT_ROWS} rows. Use feature_map='nystroem'."
         )
     if feature_map == "nystroem":
-        check_landmarks(count, n)
+        check_landmarks(count, n, " (equal rows of a class count once)")
     if feature_map == "orthogonal" and kernel != "rbf":
         raise ValueError(f"feature_map='orthogonal' exists for kernel='rbf' only, got kernel={kernel!r}. Use 'auto'.")
     if feature_map == "fourier" and kernel not in _FOURIER:

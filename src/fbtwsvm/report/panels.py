@@ -268,7 +268,10 @@ def _has_many_classes(model: TableModel) -> bool:
     return len(counts) > _MOST_CELLS and bool(counts.sum() > np.trace(counts))
 
 
-_TRUST = "Weight of each member in the answer now, by the number of rows after which a row counts half."
+_TRUST = (
+    "Weight of the log-probabilities of each member in the answer now, by the number of rows after which a row counts "
+    "half. The weights do not add up to one."
+)
 _PANELS: tuple[tuple[str, Panel, str, Callable[[TableModel], bool]], ...] = (
     (
         "Accuracy, tested before learned",

@@ -96,6 +96,8 @@ def _name_of_kind(model: Any) -> str:
     for name, module, cls in (("pipeline", "sklearn.pipeline", "Pipeline"), ("table", _TABLES, "TableModel")):
         if module in sys.modules and isinstance(model, getattr(sys.modules[module], cls)):
             return name
+    if hasattr(model, "refit") and not hasattr(model, "cv_results_"):
+        raise ModelFileError(f"This {type(model).__name__} is not fitted: fit it first; its best estimator is saved.")
     raise ModelFileError(
         f"A {type(model).__name__} cannot be saved to a model file: it takes an FBTWSVM, a pipeline that ends in one, "
         "a fitted search with refit=True (its best estimator is saved), or a TableModel. Use joblib or skops."

@@ -8,13 +8,14 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import AdditiveChi2Sampler
 
-from ..._arrays import Array
+from ..._arrays import Array, tiles
 from ..._linalg import is_definite
 from ...batch.model import BatchModel
 from ...classifier import Model
 from ...features.additive import AdditiveIntersectionFeatures
 from ...features.exact import ExactKernel
 from ...features.fourier import FourierFeatures
+from ...features.kernels import is_normalised, similarity
 from ...features.nystroem import NystroemFeatures
 from ...model.fit_sums import FitSums
 from ...model.mapping import Mapping
@@ -25,8 +26,11 @@ from ...online.member import Member
 from ...online.model import StreamModel, stream_components
 from ...online.policy import policies_of
 from .container import ModelFileError
+from .value_types import MOST
 
 _ROUNDING = 1e-6  # error of sums, relative to their largest number, that is taken for rounding
+_KERNEL_MAPS = (ExactKernel, FourierFeatures, NystroemFeatures)
+_TILE = 256  # rows whose similarities to each other are computed at a time
 _ADDITIVE = (AdditiveIntersectionFeatures, AdditiveChi2Sampler)
 
 
@@ -69,6 +73,7 @@ def check_map(mapping: Mapping, n_features: int, n_columns: int, n_bytes: int) -
     transformer = mapping.transformer
     _refuse(mapped_features(transformer, n_features) + 1 != n_columns, "its planes do not fit its feature map")
     check_transformer(transformer, n_features)
+    _refuse(not _can_be_scale(mapping), "the scale of its feature map is out of bounds")
     if 8 * n_features > n_bytes:
         return
     row = np.zeros((1, n_features), dtype=mapping.dtype)
@@ -79,6 +84,22 @@ def check_map(mapping: Mapping, n_features: int, n_columns: int, n_bytes: int) -
         raise ModelFileError(f"its feature map does not work ({error})") from error
     _refuse(mapped.shape[1] != n_columns, "its planes do not fit its feature map")
     _refuse(not np.isfinite(mapped).all(), "its feature map gives numbers that are not finite")
+
+
+def _can_be_scale(mapping: Mapping) -> bool:
+    """Whether a map can have its scale: 1 over the mean of k(x, x), or over the root of it."""
+    transformer, scale = mapping.transformer, mapping.scale
+    if isinstance(transformer, _KERNEL_MAPS) and is_normalised(transformer.kernel):
+        return scale == 1.0
+    if not mapping.exact:
+        most = MOST[mapping.dtype.itemsize]
+        return 1.0 / most <= scale <= most
+    kernel = similarity(transformer.kernel, transformer.gamma_)
+    rows = transformer.rows_.astype(np.float64)
+    with np.errstate(all="ignore"):
+        own = np.concatenate([np.diag(kernel(rows[part], rows[part])) for part in tiles(0, rows.shape[0], _TILE)])
+        least, largest = scale * float(own.min()), scale * float(own.max())
+    return scale == 1.0 if largest <= 0.0 else least < 1.0 + _ROUNDING and largest > 1.0 - _ROUNDING
 
 
 def check_transformer(transformer: Any, n_features: int) -> None:

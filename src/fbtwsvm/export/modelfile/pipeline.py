@@ -223,6 +223,15 @@ _WAY_OUT = (
 )
 
 
+def _is_fitted(step: Any) -> bool:
+    """Whether a step has seen rows; those that learn nothing from them at least know the number of columns."""
+    try:
+        check_is_fitted(step)
+    except NotFittedError:
+        return False
+    return hasattr(step, "n_features_in_")
+
+
 class _NamedStep:
     """The name and the kind of a step, and the step."""
 
@@ -237,10 +246,8 @@ class _NamedStep:
                 f"Step {name!r} of this pipeline is a {type(step).__name__}, and a model file, which holds no code, "
                 f"takes only {known} before the classifier. {_WAY_OUT}"
             )
-        try:
-            check_is_fitted(step)
-        except NotFittedError as error:
-            raise ModelFileError(f"Step {name!r} of this pipeline is not fitted: fit the pipeline first.") from error
+        if not _is_fitted(step):
+            raise ModelFileError(f"Step {name!r} of this pipeline is not fitted: fit the pipeline first.")
         kind = _NAMES[type(step)]
         return [Text().write(name, writer), [kind, _Step(*_STEPS[kind]).write(step, writer)]]
 

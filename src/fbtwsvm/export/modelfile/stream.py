@@ -156,7 +156,7 @@ _MEMBER_FIELDS: dict[str, Spec] = {
     "moved": ArrayOf("b1", "K"), "pushed": ArrayOf("b1", "K"), "factors": ArrayOf("f8", "K", low=POSITIVE),
     "nearest": ArrayOf("f8", "K", low=0), "farthest": ArrayOf("f8", "K", low=0), "low": ArrayOf("f8", "K", "K"),
     "high": ArrayOf("f8", "K", "K"), "rise": Float(POSITIVE, 1e150), "faded": Bool(),
-    "faded_at": COUNT, "unit": Float(0.0, 1e150), "pending": Maybe(_KEPT), "waiting": COUNT,
+    "faded_at": COUNT, "unit": Float(POSITIVE, 1e150), "pending": Maybe(_KEPT), "waiting": COUNT,
     "seen": ArrayOf("i8", "K", low=0, below=2**53),
     "since": ArrayOf("i8", "K", low=0, below=2**53), "clock": COUNT, "most_lag": Int(1, _MOST_LAG),
 }  # fmt: skip

@@ -20,7 +20,7 @@ from .container import ModelFileError, Reader, Writer
 FLOATS = ("f8", "f4")
 POSITIVE = float(np.finfo(np.float64).tiny)  # as the least value of a number above zero
 Size = int | str | None
-_MOST = {8: 1e150, 4: 1e30}  # largest number, by the bytes of its type, that results are calculated from
+MOST = {8: 1e150, 4: 1e30}  # largest number, by the bytes of its type, that results are calculated from
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ class ArrayOf:
     def _are_numbers(self, array: Array) -> bool:
         if self.numbers == "any" or array.dtype.kind != "f" or not array.size:
             return True
-        most = math.inf if self.numbers == "finite" else _MOST[array.dtype.itemsize]
+        most = math.inf if self.numbers == "finite" else MOST[array.dtype.itemsize]
         least, largest = float(array.min()), float(array.max())  # NaN if there is one
         return math.isfinite(least) and math.isfinite(largest) and -most <= least and largest <= most
 

@@ -1,0 +1,5 @@
+"""``python -m fbtwsvm.cli`` is the command ``fbtwsvm``."""
+
+from . import main
+
+main()
