@@ -67,7 +67,8 @@ class MemoryReport:
             f"{sum(self.condensed.values())} of the forgotten rows condensed into dual sums",
         ]
         if len(self.trust) > 1:
-            lines.append("trust, the weight of each half-life in the answer: " + ", ".join(f"{trust:.2f}" for trust in self.trust))
+            numbers = ", ".join(f"{trust:.2f}" for trust in self.trust)
+            lines.append(f"trust, the weight of each half-life in the answer: {numbers}")
         lines += [f"{size / 2**20:10.2f} MiB  {name}" for name, size in self.bytes.items() if size]
         lines.append(f"{self.total_bytes / 2**20:10.2f} MiB  in all")
         return "\n".join(lines)
