@@ -412,13 +412,13 @@ def test_what_was_read_before_a_loss_is_learned(live, rows, tmp_path, monkeypatc
     server, name, address = live
     feed(server, name, table_rows(rows) + table_rows(rows)[:500])
     model, report = tmp_path / "m.fbt", tmp_path / "r.html"
-    whole = RedisSource._table
+    whole = RedisSource._tables
 
     def trimmed(self, entries):
         server.xtrim(name, maxlen=20, approximate=False)
         return whole(self, entries)
 
-    monkeypatch.setattr(RedisSource, "_table", trimmed)
+    monkeypatch.setattr(RedisSource, "_tables", trimmed)
     said = called("stream", address, "--model", model, "--report", report, "--chunk", 300, *QUICK, status=1)
     assert f"{ROWS + 500 - 1000 - 20} entries were removed" in said
     assert f"What was learned from the 1,000 rows before it is in {model}. The report is in {report}" in said

@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 
 from .._arrays import Array, class_starts
 from ..model.membership import distances_to_means
-from ..solver.factors import gram_factor
+from ..solver.factors import stream_gram_factor
 from .kept import Kept
 from .member import Member
 from .resolve import boxes_of
@@ -28,7 +28,7 @@ def duality_gaps(member: Member) -> Array:
     gaps = np.zeros((member.n_classes, member.n_classes))
     for a in alive:
         gram, ridge = member.class_factors[a] * grams[a], float(member.ridge[a])
-        lower = gram_factor(gram, ridge, member.dtype)
+        lower = stream_gram_factor(gram, ridge, member.dtype)
         others = alive[alive != a]
         planes = member.planes[a, others].astype(np.float64)
         fixed = member.forgotten.dual_sums[a, others]

@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dtrtri
 
 from .._arrays import Array, Index
 from .._linalg import is_definite
-from ..solver.factors import Root, gram_factor, gram_matrix, weighted
+from ..solver.factors import Root, gram_matrix, stream_gram_factor, weighted
 
 _NEVER = np.iinfo(np.int64).max // 2
 
@@ -97,7 +97,7 @@ class Roots:
 
     def refresh(self, k: int, gram: Array, reg: float) -> None:
         """Compute the root of class k from its Gram matrix, in float64."""
-        lower = gram_factor(gram, reg, self.matrices.dtype)
+        lower = stream_gram_factor(gram, reg, self.matrices.dtype)
         self.matrices[k], _ = dtrtri(lower, lower=True, overwrite_c=True)
         self.ranks[k], self.ridges[k] = 0, reg
 

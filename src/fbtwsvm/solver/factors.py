@@ -36,23 +36,29 @@ def gram_matrix(rows: Array, weights: Array) -> Array:
 
 
 def gram_factor(gram: Array, reg: float, dtype: np.dtype) -> Array:
-    """Return the Cholesky factor of G = gram + reg I.
-
-    Rounding errors of large sums, also of rows that have left them, may exceed the ridge and make G indefinite.  They
-    are then added to the ridge: what is smaller is not known of G.
-    """
-    message = (
+    """Return the Cholesky factor of G = gram + reg I."""
+    return lower_factor(
+        gram,
         f"The Gram matrix of a class is not positive definite: reg={reg:g} is below the rounding error of {dtype}. "
-        "Raise reg, or pass float64."
+        "Raise reg, or pass float64.",
+        ridges=(reg,),
     )
+
+
+def stream_gram_factor(gram: Array, reg: float, dtype: np.dtype) -> Array:
+    """Return the same for the sums of a stream, which must not end because of their rounding errors.
+
+    Errors of large sums, also of rows that have left them, may exceed the ridge and make G indefinite.  They are then
+    added to the ridge: what is smaller is not known of G.
+    """
     try:
-        return lower_factor(gram, message, ridges=(reg,))
+        return gram_factor(gram, reg, dtype)
     except ValueError:
         if not np.isfinite(gram).all():
             raise
     rounding = 8.0 * float(np.finfo(np.float64).eps) * float(np.trace(gram))
     smallest = float(np.linalg.eigvalsh(gram)[0])
-    return lower_factor(gram, message, ridges=(reg + rounding + 1.01 * max(0.0, -smallest),))
+    return gram_factor(gram, reg + rounding + 1.01 * max(0.0, -smallest), dtype)
 
 
 def kernel_factor(system: Array) -> Array:
