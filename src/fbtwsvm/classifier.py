@@ -982,9 +982,8 @@ def with_model(estimator: FBTWSVM, model: Model, columns: dict[str, Any], promis
 
 
 def learn_checked(estimator: FBTWSVM, rows: CheckedRows) -> None:
-    """Learn rows on a stream that need no check of their values, as `partial_fit` does."""
+    """Learn rows on a stream whose values have been checked, as `partial_fit` does."""
     learned = estimator._fitted()
-    check_values(rows.X)
     estimator._check_domain(rows.X)
     if (learned.model.classes.dtype.kind in "OUS") != (rows.y.dtype.kind in "OUS"):
         raise ValueError(f"The label {rows.y[0]!r} is of another type than those learned so far.")

@@ -11,8 +11,11 @@ from river import base
 
 from ._arrays import Array
 from .classifier import FBTWSVM, learn_checked, model_of
+from .model.check_values import check_values
 from .model.rows import CheckedRows
 from .online.warm_up import WarmUpModel
+
+_USUAL = 1e15  # values up to which no check of their size is needed
 
 
 class RiverFBTWSVM(base.MiniBatchClassifier):
@@ -193,8 +196,12 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
             if self._in_warm_up:
                 self.model_.partial_fit(values, y)
                 return
-            if not np.isfinite(values).all():
-                raise ValueError("A row holds NaN or infinity: impute missing values first (river's StatImputer does).")
+            if not (np.abs(values) < _USUAL).all():
+                if not np.isfinite(values).all():
+                    raise ValueError(
+                        "A row holds NaN or infinity: impute missing values first (river's StatImputer does)."
+                    )
+                check_values(values)
             learn_checked(self.model_, CheckedRows.unnamed(values, y))
         except BaseException:
             self.model_, self.columns, self.known_columns = before

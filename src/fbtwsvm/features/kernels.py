@@ -72,6 +72,8 @@ def is_normalised(kernel: str | Kernel) -> bool:
 
 def check_domain(kernel: str | Kernel, X: Any) -> None:
     """Refuse values for which the kernel is not defined."""
+    if kernel not in ("chi2", "intersection", "skewed_chi2", "skewed_intersection"):
+        return
     smallest = X.min() if X.shape[0] else 0.0
     if kernel in ("chi2", "intersection") and smallest < 0:
         raise ValueError(
