@@ -10,7 +10,7 @@ from .._arrays import Array, tiles
 from .._linalg import lower_factor
 
 _TILE = 8192  # rows per float32 product; the products are added up in float64
-_LARGE = 100.0  # numbers beyond which products are computed in float64
+_LARGE = 1e4  # numbers beyond which products are computed in float64; weights of fading streams stay below
 
 
 def weighted(rows: Array, weights: Array) -> Array:
