@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import fbtwsvm
 from fbtwsvm import FBTWSVM
+from fbtwsvm.classifier import model_of
 from fbtwsvm.model.decision import Decision, PairRule
 from helpers import FOURIER, clouds, state, stream
 
@@ -45,6 +46,9 @@ def test_parameters_may_change_before_the_stream_begins():
     stream(model.set_params(half_life=50.0), X[20:], y[20:], 40)
     fitted = FBTWSVM(**FOURIER).fit(X, y)
     fitted.set_params(half_life=50.0, memory=10).partial_fit(X[:10], y[:10])
+    for policy in (model_of(model).policies[0], model_of(fitted).policies[0]):
+        assert policy.decay == 0.5 ** (1.0 / 50.0)
+    assert model_of(fitted).policies[0].memory == 10
 
 
 @pytest.mark.parametrize("warm_up", [20, 500])

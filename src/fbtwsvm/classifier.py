@@ -44,8 +44,6 @@ _MOST_WITH_IDS = 64 * 2**20  # bytes of training rows with ids, which a fit keep
 _SCALED_KERNELS = ("rbf", "laplacian", "linear")  # kernels that see columns by their scale
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
-
-
 _USUAL = 1e15  # values up to which no check of their size is needed
 _FEW_VALUES = 10_000  # for at most so many values, a copy costs nothing
 _ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state")  # parameters that may change on a stream

@@ -148,6 +148,7 @@ def test_a_source_is_not_overwritten_under_another_name(name, data, tmp_path):
 
 def test_devices_may_be_named_twice(data, model):
     called("predict", model, data / "test.csv", "-o", os.devnull, "--on-error", "skip", "--rejected", os.devnull)
+    assert not os.path.isfile(os.devnull)  # it was not replaced by a file of answers
 
 
 def test_debug_shows_the_traceback_without_passwords(model, monkeypatch):
