@@ -1,43 +1,48 @@
-"""gamma="auto": a short search for the least log loss on rows that the planes were not trained on.
+"""gamma="auto": a search on a sample for the gamma whose kernel classifies held-out rows best.
 
-Small data: leave-one-out, from the left-out values of all rows (see `solver.left_out`).  Large data: planes of about
-2,000 rows from the first two thirds of each class, in the order given, are validated on the last third, then planes of
-the last two thirds on the first third.  Neighbouring rows often belong to one person, hour or batch.  A contiguous part
-is therefore as new to the planes as future rows are; a random part is not.
+A kernel is judged by ridge regression on landmarks (see `ridge`), with random thirds of the sample held out.  Neighbouring
+rows often belong to one person, hour or batch.  If contiguous thirds of the rows are classified far worse than random
+ones, new rows are likely to be as new as these, and contiguous thirds decide.  Groups that the user gives decide in any
+case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import solve_triangular
 
 from .._arrays import Array
+from .._linalg import lower_factor
 from .._log import LOG
-from ..features.kernels import Kernel, gamma_scale, similarity
-from ..model import _pair_loops
-from ..model.rows import SMALL, TrainingRows, calibration_rows
-from ..model.settings import Parameters, Settings
-from .solve import solve_kernel
+from .._threads import one_blas_thread
+from ..features.kernels import gamma_scale, similarity
+from ..model.rows import TrainingRows
+from ..model.settings import Parameters
+from .hold_out import contiguous_folds, group_folds, is_sorted_by_column, sample_rows, shuffled_folds
+from .interpolated import without_interpolated
+from .ridge import HeldOut, held_out_hits
 
-Loss = Callable[[Kernel, Settings], float]
-
-_FACTOR = 4.0  # ratio of neighbouring candidates
-_POWERS = (0.0, -1.0, -2.0, 1.0, 2.0)  # of _FACTOR, for the first candidates; earlier ones win ties
-_HIGHEST = 5.0  # larger powers are tried, up to this one, while the largest is the best
+_LOWEST, _HIGHEST = -5, 6  # powers of 2, times "scale": the values of gamma that are tried
+_SAMPLE, _OF_EACH_CLASS = 1200, 15  # rows of the sample: so many, or so many for each class
+_SECOND_SAMPLE, _SECOND_SHARE = 4000, 5  # a second sample of much data: so many rows, but at most one in five
+_ROWS_OF_LANDMARK = 6  # rows of a sample for each landmark
+_BELOW, _ABOVE = 1, 3  # powers around that of the first sample which are tried on the second
 _MOST_CLASSES = 100
-_TEMPERATURES = (1.0, 0.5, 0.25, 0.125)
+_ORDER_MATTERS = 0.1  # accuracy that contiguous thirds must lose against random ones to decide
 _LOWEST_STREAM, _HIGHEST_STREAM = -8, 2  # powers of 2 tried on a stream, whose first rows may be much alike
 _MISSED = 0.01  # largest mean residual of left-out landmarks
 
 
 def choose_gamma(
-    parameters: Parameters, rows: TrainingRows, settings: Settings, seed: int, *, quick: bool = False
+    parameters: Parameters, rows: TrainingRows, seed: int, *, groups: Array | None = None, quick: bool = False
 ) -> float | None:
-    """Return gamma: as given, from the variance, or by a search; None if the kernel or the map does not use it."""
+    """Return gamma: as given, from the variance, or by a search; None if the kernel or the map does not use it.
+
+    `groups` are those of the rows as given.
+    """
     if not parameters.uses_gamma:
         return None
     if not isinstance(parameters.gamma, str):
@@ -48,30 +53,52 @@ def choose_gamma(
         scale = gamma_scale(rows.X, parameters.kernel, rows.given_weights)
     if quick or parameters.gamma == "scale":
         return scale
-    chosen = search_gamma(rows, str(parameters.kernel), scale, settings, seed)
+    chosen = search_gamma(rows, str(parameters.kernel), scale, 0 if rows.small else seed, groups)
     LOG.info("gamma: %.6g (%.4g times scale)", chosen, chosen / scale)
     return chosen
 
 
-def search_gamma(rows: TrainingRows, kernel: str, start: float, settings: Settings, seed: int) -> float:
-    """Return the gamma with the least loss: first candidates a factor of 4 apart, then two between them."""
-    rows, settings = _some_classes(rows, settings)
-    loss_of = _leave_one_out(rows) if rows.small else _held_out(rows, seed)
-    losses: dict[float, float] = {}
+def search_gamma(rows: TrainingRows, kernel: str, scale: float, seed: int, groups: Array | None = None) -> float:
+    """Return the gamma, `scale` times a power of 2, with which most held-out rows are classified correctly."""
+    rows, groups = _some_classes(rows, None if groups is None else groups[rows.index])
+    if groups is None:
+        rows = without_interpolated(rows, seed)
+    size = max(_SAMPLE, _OF_EACH_CLASS * rows.n_classes)
+    power = _best_power(rows, groups, kernel, scale, range(_LOWEST, _HIGHEST + 1), size, seed)
+    if rows.n >= 2 * _SECOND_SHARE * size:  # the more rows, the narrower a kernel may be
+        near = range(max(_LOWEST, power - _BELOW), min(_HIGHEST, power + _ABOVE) + 1)
+        second = max(2 * size, min(_SECOND_SAMPLE, rows.n // _SECOND_SHARE))
+        power = _best_power(rows, groups, kernel, scale, near, second, seed)
+    return float(scale * 2.0**power)
 
-    def loss(power: float) -> float:
-        if power not in losses:
-            gamma = start * _FACTOR**power
-            value = loss_of(similarity(kernel, gamma), settings)
-            losses[power] = value if np.isfinite(value) else np.inf
-            LOG.info("gamma %.4g: log loss %.4f", gamma, losses[power])
-        return losses[power]
 
-    best = min(_POWERS, key=loss)
-    while best == max(losses) and best < _HIGHEST:
-        best = min((best, best + 1.0), key=loss)
-    best = min((best, best - 0.5, best + 0.5), key=loss)
-    return float(start * _FACTOR**best)
+def _best_power(
+    rows: TrainingRows, groups: Array | None, kernel: str, scale: float, powers: range, size: int, seed: int
+) -> int:
+    """Return the best of some powers of 2 for gamma, by a sample of about `size` rows."""
+    random = np.random.default_rng(seed)
+    chosen = sample_rows(rows, size, random)
+    ladder = _Ladder(rows.subset(chosen, drop_empty=True), kernel, scale, powers, random)
+    if groups is not None:
+        return ladder.best(ladder.accuracies(HeldOut(group_folds(groups[chosen]), ladder.judged)))
+    # A landmark is always trained on when random thirds are held out: there is nothing to judge.
+    random_thirds = np.where(ladder.judged, shuffled_folds(ladder.labels, random), -1)
+    shuffled = ladder.accuracies(HeldOut(random_thirds, ladder.judged))
+    best = ladder.best(shuffled)
+    if rows.small or is_sorted_by_column(ladder.X, ladder.labels):
+        return best
+    thirds = HeldOut(contiguous_folds(ladder.labels), ladder.judged)
+    if ladder.accuracy(best, thirds) > shuffled.max() - _ORDER_MATTERS:
+        return best
+    contiguous = ladder.accuracies(thirds)
+    LOG.info(
+        "gamma: neighbouring rows are alike. Random thirds of the rows are classified with an accuracy of %.3f by the "
+        "others, contiguous thirds with %.3f, and these decide. If new rows are like the training rows, shuffle them; "
+        "if rows belong to groups, give groups.",
+        shuffled.max(),
+        contiguous.max(),
+    )
+    return min(best, ladder.best(contiguous))
 
 
 def largest_gamma(X: Any, kernel: str, start: float, count: int, seed: int) -> float:
@@ -93,76 +120,65 @@ def largest_gamma(X: Any, kernel: str, start: float, count: int, seed: int) -> f
     return float(best)
 
 
-def _some_classes(rows: TrainingRows, settings: Settings) -> tuple[TrainingRows, Settings]:
-    """Restrict rows and settings to a hundred classes, evenly spaced; more would need too many planes."""
+class _Ladder:
+    """Some powers of 2 for gamma, in ascending order, and the sample that they are tried on.
+
+    Doubling gamma squares every similarity, so only those of the smallest gamma are computed.
+    """
+
+    def __init__(
+        self, sample: TrainingRows, kernel: str, scale: float, powers: range, random: np.random.Generator
+    ) -> None:
+        self.X = (sample.X.toarray() if sp.issparse(sample.X) else sample.X).astype(np.float64)
+        self.labels, self.weights, self.powers = sample.labels, sample.weights, powers
+        self.landmarks = random.permutation(sample.n)[: max(1, sample.n // _ROWS_OF_LANDMARK)]
+        self.judged = np.ones(sample.n, dtype=bool)
+        self.judged[self.landmarks] = False  # a landmark has a feature of its own, which no new row has
+        self.similarities = similarity(kernel, scale * 2.0 ** powers[0])(self.X, self.X[self.landmarks])
+
+    def accuracies(self, held_out: HeldOut) -> Array:
+        """Return the share of judged rows, by weight, that is classified correctly with each power."""
+        found, similarities = [], self.similarities.copy()
+        for _ in self.powers:
+            found.append(self._accuracy(similarities, held_out))
+            similarities *= similarities
+        return np.array(found)
+
+    def accuracy(self, power: int, held_out: HeldOut) -> float:
+        """Return the share of judged rows, by weight, that is classified correctly with one of the powers."""
+        return self._accuracy(self.similarities ** 2.0 ** (power - self.powers[0]), held_out)
+
+    def _accuracy(self, similarities: Array, held_out: HeldOut) -> float:
+        weights = self.weights * self.judged
+        with one_blas_thread():  # the matrices are small
+            rows = self._mapped(similarities)
+            (hits,) = held_out_hits(rows, self.labels, self.weights, held_out, (rows.shape[1],))
+        return float(hits @ weights / weights.sum())
+
+    def _mapped(self, similarities: Array) -> Array:
+        """Return the rows mapped by the landmarks, with a mean square norm of one and the bias column."""
+        between = similarities[self.landmarks]
+        ridges = (1e-7 * len(between), 1e-3 * len(between))
+        factor = lower_factor(0.5 * (between + between.T), "The kernel of the landmarks is not finite.", ridges)
+        rows = solve_triangular(
+            factor.astype(np.float32), similarities.T.astype(np.float32), lower=True, check_finite=False
+        ).T
+        norm = float(np.sqrt(np.einsum("ij,ij->", rows, rows) / len(rows)))
+        return np.column_stack([rows / np.float32(norm), np.ones(len(rows), dtype=np.float32)])
+
+    def best(self, accuracies: Array) -> int:
+        """Return the power with the best accuracy, averaged with its neighbours; the smaller of equal ones."""
+        for power, accuracy in zip(self.powers, accuracies, strict=True):
+            LOG.info("gamma 2^%d times scale: accuracy %.4f", power, accuracy)
+        padded = np.pad(accuracies, 1, mode="edge")
+        smooth = 0.25 * padded[:-2] + 0.5 * padded[1:-1] + 0.25 * padded[2:]
+        return self.powers[int(smooth.argmax())]
+
+
+def _some_classes(rows: TrainingRows, groups: Array | None) -> tuple[TrainingRows, Array | None]:
+    """Restrict rows and their groups to a hundred classes, evenly spaced; more would need too many rows."""
     if rows.n_classes <= _MOST_CLASSES:
-        return rows, settings
+        return rows, groups
     classes = np.linspace(0, rows.n_classes - 1, _MOST_CLASSES).astype(np.int64)
     chosen = np.flatnonzero(np.isin(rows.labels, classes))
-    return rows.subset(chosen, drop_empty=True), replace(settings, C=settings.C[classes], reg=settings.reg[classes])
-
-
-def _leave_one_out(rows: TrainingRows) -> Loss:
-    """Return the leave-one-out loss of a kernel, over all rows but those that are the only one of their class."""
-    X = rows.X[rows.index].astype(np.float64)
-    wanted = calibration_rows(rows.starts, np.zeros(rows.n, dtype=bool), seed=0, limit=rows.n)
-    starts = np.searchsorted(np.flatnonzero(wanted), rows.starts)
-
-    def loss(kernel: Kernel, settings: Settings) -> float:
-        (solved,) = solve_kernel(settings, kernel(X, X), rows.starts, rows.weights, wanted)
-        solution, decision = solved.solution, solved.decision
-        margins = _pair_loops.left_out_margins(
-            solution.near, solution.far, starts, decision.learned_offsets, decision.slopes
-        )
-        return _tempered_loss(margins, rows.weights[wanted])
-
-    return loss
-
-
-def _held_out(rows: TrainingRows, seed: int) -> Loss:
-    """Return the mean loss of a kernel on the last and the first third of the rows, with planes of the others."""
-    parts = []
-    for last_third in (True, False):
-        train, validation = _split(rows, last_third, seed)
-        parts.append((rows.subset(train), rows.subset(validation)))
-
-    def loss(kernel: Kernel, settings: Settings) -> float:
-        losses = []
-        for train, validation in parts:
-            X, X_validation = train.X.astype(np.float64), validation.X.astype(np.float64)
-            wanted = calibration_rows(train.starts, np.zeros(train.n, dtype=bool), seed)
-            (solved,) = solve_kernel(settings, kernel(X, X), train.starts, train.weights, wanted)
-            mapped = np.column_stack([kernel(X_validation, X), np.ones(validation.n)])
-            losses.append(_tempered_loss(solved.rule.margins_over(mapped, validation.labels), validation.weights))
-        return float(np.mean(losses))
-
-    return loss
-
-
-def _split(rows: TrainingRows, last_third: bool, seed: int) -> tuple[Array, Array]:
-    """Return the sorted rows for training and for validation: about SMALL of each, or five of every class."""
-    random = np.random.default_rng(seed)
-    train: list[Array] = []
-    validation: list[Array] = []
-    for first, last in pairwise(rows.starts):
-        size = int(last - first)
-        held_out = max(1, size // 3) if size > 1 else 0
-        block = np.arange(first, last) if last_third else np.arange(first, last)[::-1]
-        for chosen, part in ((train, block[: size - held_out]), (validation, block[size - held_out :])):
-            count = min(len(part), max(5, round(SMALL * size / rows.n)))
-            chosen.append(np.sort(random.choice(part, count, replace=False)))
-    return np.concatenate(train), np.concatenate(validation)
-
-
-def _tempered_loss(margins: Array, weights: Array) -> float:
-    """Return the mean log loss from the margins of all classes over the true one, at the best of four temperatures.
-
-    p = 1 / (1 + sum_k exp(margin of k)) is the closed form of pairwise coupling.  Planes are overconfident on rows
-    unlike their training rows.  The temperature corrects for that, so that it does not decide the choice of gamma.
-    """
-    if not weights.any():
-        return 0.0
-    return min(
-        float(np.average(np.log(np.exp(np.minimum(t * margins, 500.0)).sum(axis=1)), weights=weights))
-        for t in _TEMPERATURES
-    )
+    return rows.subset(chosen, drop_empty=True), None if groups is None else groups[chosen]

@@ -3,76 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Array
-from .._threads import Threads
-from ..features.kernels import Kernel
+from .._threads import Threads, one_blas_thread
+from ..features.nystroem import NystroemFeatures
 from ..model.mapping import Mapping
 from ..model.rows import TrainingRows
-from ..model.settings import Settings
-from .row_homes import MemoryHome
-from .solve import solve
+from .hold_out import sample_rows, shuffled_folds
+from .ridge import HeldOut, held_out_hits
 
-_MOST_TRAIN, _MOST_HELD = 8000, 4000  # most rows to train on and to hold out
-_WORTH = 1.0  # gain in accuracy, in standard errors, that a larger map must bring
+_LEAST_ROWS, _ROWS_OF_FEATURE = 3000, 3  # rows of the sample, of which a third is held out
+# What a larger map, which takes two to four times as long, must gain: a share of the errors, so many rows of all, and so
+# many standard errors of the difference.
+_OF_ERRORS, _OF_ROWS, _STANDARD_ERRORS = 0.25, 0.005, 2.0
+_ACCURATE = 0.02  # with at most this residual of left-out landmarks, a larger map is not tried
 
 
 def choose_size(
     rows: TrainingRows,
-    settings: Settings,
     make: Callable[[int], Any],
-    kernel: str | Kernel,
     sizes: tuple[int, int],
     seed: int,
+    n_jobs: int | None,
 ) -> int:
     """Return the number of features: the smaller of `sizes`, doubled up to the larger while accuracy improves.
 
-    `make` returns the unfitted map of a size.  A larger map must classify more of the held-out rows correctly, by at
-    least one standard error of the difference (McNemar's test on the rows on which the two maps disagree).
+    `make` returns the unfitted map of a size.  A larger map must avoid a quarter of the errors on held-out rows, half a
+    point of accuracy, and two standard errors of the difference (McNemar's test on the rows on which the two maps
+    disagree).  The first features of a random map are a smaller map of the same kind, so both are judged on the same
+    mapped rows.
     """
-    train, held_out = _split(rows, seed)
-    sample = replace(rows.subset(train), small=False)
-    labels, X = rows.labels[held_out], rows.X[rows.index[held_out]]
-    settings = replace(settings, decision="value")
     best, largest = sizes
-    correct_before = _correct(sample, X, labels, make(best), settings, kernel)
+    if best < largest and _is_accurate(make(best), rows):
+        return best
     while best < largest:
         size = min(2 * best, largest)
-        if size > sample.n:
+        if 3 * size > 2 * rows.n:
             break
-        correct = _correct(sample, X, labels, make(size), settings, kernel)
-        gained, lost = int((correct & ~correct_before).sum()), int((correct_before & ~correct).sum())
-        if gained - lost <= _WORTH * np.sqrt(gained + lost):
+        random = np.random.default_rng(seed)
+        chosen = sample_rows(rows, max(_LEAST_ROWS, _ROWS_OF_FEATURE * size), random)
+        sample = rows.subset(chosen, drop_empty=True)
+        folds = shuffled_folds(sample.labels, random)
+        mapped, landmarks = _mapped(sample.X.astype(np.float32), make(size), random, n_jobs)
+        judged = (folds == 0) & ~landmarks
+        with one_blas_thread():
+            hits = held_out_hits(
+                mapped, sample.labels, sample.weights, HeldOut(np.where(judged, 0, -1), judged), (best + 1, size + 1)
+            )
+        gained, lost = int((hits[1] & ~hits[0]).sum()), int((hits[0] & ~hits[1]).sum())
+        errors = int((judged & ~hits[0]).sum())
+        wanted = max(_OF_ERRORS * errors, _OF_ROWS * judged.sum(), _STANDARD_ERRORS * np.sqrt(gained + lost))
+        if gained - lost <= wanted:
             break
-        best, correct_before = size, correct
+        best = size
     return best
 
 
-def _correct(
-    sample: TrainingRows, X: Any, labels: Array, transformer: Any, settings: Settings, kernel: str | Kernel
-) -> Array:
-    """Mark the held-out rows that are classified correctly with a map."""
-    threads = Threads(settings.options.n_jobs)
-    mapping, data = Mapping.fit(transformer, sample, sample.labels, kernel, threads)
-    home = MemoryHome(sample, data, settings.options.n_jobs)
-    (solved,) = solve(settings, home, np.zeros(sample.n, dtype=bool), seed=0)
-    return np.asarray(solved.rule.winners(mapping.rows(X, threads=threads)) == labels)
+def _is_accurate(transformer: Any, rows: TrainingRows) -> bool:
+    """Whether landmarks explain each other so well that more of them would tell nothing new."""
+    mapping = Mapping(transformer, 1.0, rows.X.dtype)
+    if not mapping.renewable:
+        return False
+    transformer.fit(rows.X)
+    return mapping.expected_residual() <= _ACCURATE
 
 
-def _split(rows: TrainingRows, seed: int) -> tuple[Array, Array]:
-    """Return the sorted rows to train on, at least one of each class, and to hold out."""
-    random = np.random.default_rng(seed)
-    train, held_out = [], []
-    for k in range(rows.n_classes):
-        first, last = int(rows.starts[k]), int(rows.starts[k + 1])
-        shuffled = random.permutation(np.arange(first, last))
-        share = (last - first) / rows.n
-        n_train = max(1, min(2 * (last - first) // 3, round(_MOST_TRAIN * share)))
-        n_held = min(last - first - n_train, round(_MOST_HELD * share))
-        train.append(np.sort(shuffled[:n_train]))
-        held_out.append(shuffled[n_train : n_train + n_held])
-    return np.concatenate(train), np.concatenate(held_out)
+def _mapped(X: Any, transformer: Any, random: np.random.Generator, n_jobs: int | None) -> tuple[Array, Array]:
+    """Return the mapped rows, the bias first and then the features in random order, and mark the landmarks."""
+    order = random.permutation(X.shape[0])
+    transformer.fit(X[order])  # its landmarks keep the order of the rows
+    landmarks = np.zeros(X.shape[0], dtype=bool)
+    if isinstance(transformer, NystroemFeatures):
+        landmarks[order[transformer.landmark_indices_]] = True
+    mapping = Mapping(transformer, 1.0, np.dtype(np.float32))
+    rows = mapping.rows(X, threads=Threads(n_jobs) if mapping.threaded else None)
+    return np.roll(rows, 1, axis=1), landmarks

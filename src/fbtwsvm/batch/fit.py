@@ -31,12 +31,14 @@ def fit_rows(
     mapped: bool = True,
     quick: bool = False,
     fitted: Mapping | None = None,
+    groups: Array | None = None,
 ) -> BatchModel:
     """Fit a model; unless `mapped`, the mapped rows are never all in memory at once.
 
-    `quick` uses gamma "scale" and keeps nothing to continue from.  A map that is `fitted` is used without change.
+    `quick` uses gamma "scale" and keeps nothing to continue from.  A map that is `fitted` is used without change.  For
+    `groups` see `prepare`.
     """
-    prepared = prepare(parameters, X, y, weights, mapped=mapped, quick=quick, fitted=fitted)
+    prepared = prepare(parameters, X, y, weights, mapped=mapped, quick=quick, fitted=fitted, groups=groups)
     rows, settings = prepared.rows, prepared.settings
     # To continue later, the model keeps its rows or sums over them, whichever is smaller.
     with_rows = (

@@ -81,6 +81,7 @@ def prepare(
     grows: bool = True,
     known: Callable[[Mapping], Array | None] | None = None,
     fitted: Mapping | None = None,
+    groups: Array | None = None,
 ) -> Prepared:
     """Sort the rows, choose gamma, fit the map and choose the calibration rows.
 
@@ -89,6 +90,7 @@ def prepare(
     grows    with n_components "auto", search for the number of features; otherwise take it from the number of rows
     known    function that returns X mapped by an equal map if it was computed before, or None
     fitted   a fitted map to use without change
+    groups   groups of the rows: gamma is judged on groups that were held out
     """
     classes, rows, labels, factors = (ordered if mapped else _ordered_compactly)(parameters, X, y, weights)
     if not quick:  # the first rows of a stream may lack classes
@@ -106,9 +108,9 @@ def prepare(
         return choose_map(parameters.kernel, feature_map, count, gamma, rows, seed)
 
     make(n_components, None)  # raises an error for an impossible map before any time is spent
-    gamma = choose_gamma(parameters, rows, settings, seed, quick=quick)
+    gamma = choose_gamma(parameters, rows, seed, groups=groups, quick=quick)
     if n_components == "auto" and grows and not quick:
-        n_components = _grown(parameters, rows, settings, lambda count: make(count, gamma), seed)
+        n_components = _grown(parameters, rows, lambda count: make(count, gamma), seed)
     transformer = make(n_components, gamma)
     LOG.info("mapping %d %srows", rows.n, "distinct " if rows.small else "")
     kernel: Array | None = None
@@ -182,12 +184,12 @@ def _fit_on_sample(
 
 
 def _grown(
-    parameters: Parameters, rows: TrainingRows, settings: Settings, make: Callable[[int | str], Any], seed: int
+    parameters: Parameters, rows: TrainingRows, make: Callable[[int | str], Any], seed: int
 ) -> int | str:
     """Search for the number of features of a random map on large data; every other map keeps "auto"."""
     if rows.small or not isinstance(make("auto"), FourierFeatures | NystroemFeatures):
         return "auto"
     usual, largest = auto_components(rows.n, rows.n_classes), most_components(rows.n, rows.n_classes)
-    chosen = choose_size(rows, settings, make, parameters.kernel, (usual, largest), seed)
+    chosen = choose_size(rows, make, (usual, largest), seed, parameters.n_jobs)
     LOG.info("features: %d (between %d and %d)", chosen, usual, largest)
     return chosen

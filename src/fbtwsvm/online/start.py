@@ -31,7 +31,7 @@ def start_stream(
         weights = rows.weights * class_factors_by_name(parameters, classes)[labels]
         order = arrange(rows.X, labels, weights, len(classes), merge=False)
         if gamma is None:
-            gamma = choose_gamma(parameters, order, settings, seed, quick=True)
+            gamma = choose_gamma(parameters, order, seed, quick=True)
             if gamma is not None and parameters.gamma == "auto":
                 gamma = largest_gamma(rows.X, str(parameters.kernel), gamma, count, seed)
         transformer = stream_map(parameters.kernel, parameters.feature_map, count, gamma, order, seed)

@@ -72,8 +72,8 @@ class Folds:
     def auto_gamma(self) -> float:
         """Return what gamma="auto" is on all rows of the search."""
         parameters = parameters_of(clone(self.estimator).set_params(gamma="auto"))
-        classes, rows, _, _ = ordered(parameters, self.X, self.y, self.weights)
-        gamma = choose_gamma(parameters, rows, parameters.settings(len(classes)), parameters.seed())
+        _, rows, _, _ = ordered(parameters, self.X, self.y, self.weights)
+        gamma = choose_gamma(parameters, rows, parameters.seed())
         assert gamma is not None  # only called if the kernel has a gamma
         return gamma
 

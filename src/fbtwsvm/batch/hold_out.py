@@ -1,0 +1,64 @@
+"""Ways to hold out rows when gamma and the number of features are chosen: at random, in contiguous parts, by group."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from .._arrays import Array
+from ..model.rows import TrainingRows
+
+FOLDS = 3
+_LEAST_OF_CLASS = 5  # rows that a sample has of each class, if the class has them
+_SORTED = 0.05  # a column with at most this share of its spread out of order is sorted
+
+
+def sample_rows(rows: TrainingRows, size: int, random: np.random.Generator) -> Array:
+    """Return the numbers, sorted, of about `size` rows: all classes in their proportions, or five rows of a class."""
+    if rows.n <= size:
+        return np.arange(rows.n)
+    chosen = []
+    for first, last in pairwise(rows.starts):
+        count = min(last - first, max(_LEAST_OF_CLASS, round(size * (last - first) / rows.n)))
+        chosen.append(np.sort(random.choice(np.arange(first, last), count, replace=False)))
+    return np.concatenate(chosen)
+
+
+def shuffled_folds(labels: Array, random: np.random.Generator) -> Array:
+    """Return a random fold for each row; every class, sorted by which the rows are, is spread over all folds."""
+    order = np.lexsort((random.random(len(labels)), labels))
+    folds = np.empty(len(labels), dtype=np.int64)
+    folds[order] = np.arange(len(labels)) % FOLDS
+    return folds
+
+
+def contiguous_folds(labels: Array) -> Array:
+    """Return the third of its class that each row is in, in the order given."""
+    counts = np.bincount(labels)
+    starts = np.cumsum(counts) - counts
+    folds: Array = FOLDS * (np.arange(len(labels)) - starts[labels]) // counts[labels]
+    return folds
+
+
+def group_folds(groups: Array) -> Array:
+    """Return a fold for each row, the same for all rows of a group; folds have about equally many rows."""
+    _, numbers, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    if len(counts) < 2:
+        raise ValueError("groups holds one group only: give at least two, or leave groups out.")
+    fold_of, sizes = np.empty(len(counts), dtype=np.int64), np.zeros(FOLDS)
+    for group in np.argsort(-counts, kind="stable"):
+        fold_of[group] = sizes.argmin()
+        sizes[fold_of[group]] += counts[group]
+    return fold_of[numbers.reshape(-1)]
+
+
+def is_sorted_by_column(X: Array, labels: Array) -> bool:
+    """Whether the rows of every class are in the order of one of the columns, so that order tells no more than it."""
+    disorder, spread = np.zeros((2, X.shape[1])), np.zeros(X.shape[1])
+    for label in np.unique(labels):
+        own = X[labels == label].astype(np.float64)
+        upward = np.sort(own, axis=0)
+        disorder += np.abs(own - upward).sum(axis=0), np.abs(own - upward[::-1]).sum(axis=0)
+        spread += np.abs(own - own.mean(axis=0)).sum(axis=0)
+    return bool(((disorder <= _SORTED * spread) & (spread > 0)).any())
