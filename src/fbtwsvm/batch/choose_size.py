@@ -16,9 +16,8 @@ from .hold_out import sample_rows, shuffled_folds
 from .ridge import HeldOut, held_out_hits
 
 _LEAST_ROWS, _ROWS_OF_FEATURE = 3000, 3  # rows of the sample, of which a third is held out
-# What a larger map, which takes two to four times as long, must gain: a share of the errors, so many rows of all, and so
-# many standard errors of the difference.
-_OF_ERRORS, _OF_ROWS, _STANDARD_ERRORS = 0.25, 0.005, 2.0
+_WORTH = 0.02  # accuracy that a larger map, which takes two to four times as long, must gain
+_STANDARD_ERRORS = 2.0  # that the gain must exceed
 _ACCURATE = 0.02  # with at most this residual of left-out landmarks, a larger map is not tried
 
 
@@ -31,10 +30,9 @@ def choose_size(
 ) -> int:
     """Return the number of features: the smaller of `sizes`, doubled up to the larger while accuracy improves.
 
-    `make` returns the unfitted map of a size.  A larger map must avoid a quarter of the errors on held-out rows, half a
-    point of accuracy, and two standard errors of the difference (McNemar's test on the rows on which the two maps
-    disagree).  The first features of a random map are a smaller map of the same kind, so both are judged on the same
-    mapped rows.
+    `make` returns the unfitted map of a size.  A larger map must gain two points of accuracy on held-out rows, and two
+    standard errors (McNemar's test on the rows on which the two maps disagree).  The first features of a random map are
+    a smaller map of the same kind, so both are judged on the same mapped rows.
     """
     best, largest = sizes
     if best < largest and _is_accurate(make(best), rows):
@@ -54,9 +52,7 @@ def choose_size(
                 mapped, sample.labels, sample.weights, HeldOut(np.where(judged, 0, -1), judged), (best + 1, size + 1)
             )
         gained, lost = int((hits[1] & ~hits[0]).sum()), int((hits[0] & ~hits[1]).sum())
-        errors = int((judged & ~hits[0]).sum())
-        wanted = max(_OF_ERRORS * errors, _OF_ROWS * judged.sum(), _STANDARD_ERRORS * np.sqrt(gained + lost))
-        if gained - lost <= wanted:
+        if gained - lost <= max(_WORTH * judged.sum(), _STANDARD_ERRORS * np.sqrt(gained + lost)):
             break
         best = size
     return best
