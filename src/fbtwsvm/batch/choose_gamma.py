@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import solve_triangular
 
 from .._arrays import Array
-from .._linalg import lower_factor
 from .._log import LOG
 from .._threads import one_blas_thread
 from ..features.kernels import gamma_scale, similarity
@@ -31,6 +29,8 @@ _SECOND_SAMPLE, _SECOND_SHARE = 4000, 5  # a second sample of much data: so many
 _ROWS_OF_LANDMARK = 6  # rows of a sample for each landmark
 _BELOW, _ABOVE = 1, 3  # powers around that of the first sample which are tried on the second
 _MOST_CLASSES = 100
+_FAR_BEHIND = 0.1  # accuracy below the best at which larger powers are not tried any more
+_JITTER = 1e-7  # times the number of landmarks: keeps their kernel matrix definite
 _ORDER_MATTERS = 0.1  # accuracy that contiguous thirds must lose against random ones to decide
 _LOWEST_STREAM, _HIGHEST_STREAM = -8, 2  # powers of 2 tried on a stream, whose first rows may be much alike
 _MISSED = 0.01  # largest mean residual of left-out landmarks
@@ -137,39 +137,42 @@ class _Ladder:
         self.similarities = similarity(kernel, scale * 2.0 ** powers[0])(self.X, self.X[self.landmarks])
 
     def accuracies(self, held_out: HeldOut) -> Array:
-        """Return the share of judged rows, by weight, that is classified correctly with each power."""
-        found, similarities = [], self.similarities.copy()
-        for _ in self.powers:
-            found.append(self._accuracy(similarities, held_out))
+        """Return the share of judged rows, by weight, that is classified correctly with each power.
+
+        Powers above one that is far behind the best are not tried any more: they count as zero.
+        """
+        found, similarities = np.zeros(len(self.powers)), self.similarities.copy()
+        for k in range(len(self.powers)):
+            found[k] = self._accuracy(similarities, held_out)
+            if found[k] < found.max() - _FAR_BEHIND:
+                break
             similarities *= similarities
-        return np.array(found)
+        return found
 
     def accuracy(self, power: int, held_out: HeldOut) -> float:
         """Return the share of judged rows, by weight, that is classified correctly with one of the powers."""
-        return self._accuracy(self.similarities ** 2.0 ** (power - self.powers[0]), held_out)
+        return self._accuracy(self.similarities**2.0 ** (power - self.powers[0]), held_out)
 
     def _accuracy(self, similarities: Array, held_out: HeldOut) -> float:
-        weights = self.weights * self.judged
-        with one_blas_thread():  # the matrices are small
-            rows = self._mapped(similarities)
-            (hits,) = held_out_hits(rows, self.labels, self.weights, held_out, (rows.shape[1],))
-        return float(hits @ weights / weights.sum())
+        """Return the same with these similarities to the landmarks.
 
-    def _mapped(self, similarities: Array) -> Array:
-        """Return the rows mapped by the landmarks, with a mean square norm of one and the bias column."""
-        between = similarities[self.landmarks]
-        ridges = (1e-7 * len(between), 1e-3 * len(between))
-        factor = lower_factor(0.5 * (between + between.T), "The kernel of the landmarks is not finite.", ridges)
-        rows = solve_triangular(
-            factor.astype(np.float32), similarities.T.astype(np.float32), lower=True, check_finite=False
-        ).T
-        norm = float(np.sqrt(np.einsum("ij,ij->", rows, rows) / len(rows)))
-        return np.column_stack([rows / np.float32(norm), np.ones(len(rows), dtype=np.float32)])
+        Planes over landmarks need no mapped rows: their ridge is multiplied by the kernel matrix of the landmarks.
+        """
+        n, count = similarities.shape
+        rows = np.ones((n, count + 1))  # the last column is the bias
+        rows[:, :-1] = similarities
+        penalty = np.eye(count + 1)
+        penalty[:-1, :-1] = similarities[self.landmarks]
+        penalty[np.diag_indices(count)] += _JITTER * count
+        with one_blas_thread():  # the matrices are small
+            (hits,) = held_out_hits(rows, self.labels, self.weights, held_out, penalty=penalty)
+        weights = self.weights * self.judged
+        return float(hits @ weights / weights.sum())
 
     def best(self, accuracies: Array) -> int:
         """Return the power with the best accuracy, averaged with its neighbours; the smaller of equal ones."""
         for power, accuracy in zip(self.powers, accuracies, strict=True):
-            LOG.info("gamma 2^%d times scale: accuracy %.4f", power, accuracy)
+            LOG.debug("gamma 2^%d times scale: accuracy %.4f", power, accuracy)
         padded = np.pad(accuracies, 1, mode="edge")
         smooth = 0.25 * padded[:-2] + 0.5 * padded[1:-1] + 0.25 * padded[2:]
         return self.powers[int(smooth.argmax())]

@@ -61,13 +61,14 @@ class Prepared:
         grams: Sequence[Array] | None = None,
         *,
         with_grams: bool = False,
+        alpha: Array | None = None,
     ) -> list[Solved]:
         """Solve all planes with these settings, for several multiples of C; see `batch.solve`."""
         if self.kernel is not None:
             rows = self.rows
             return solve_kernel(settings, self.kernel, rows.starts, rows.weights, self.wanted, multiples)
         assert self.home is not None
-        return solve(settings, self.home, self.wanted, self.seed, multiples, grams, with_grams=with_grams)
+        return solve(settings, self.home, self.wanted, self.seed, multiples, grams, with_grams=with_grams, alpha=alpha)
 
 
 def prepare(
@@ -183,9 +184,7 @@ def _fit_on_sample(
     return mapping, np.isin(rows.index, some[mapping.landmark_places(sample)])
 
 
-def _grown(
-    parameters: Parameters, rows: TrainingRows, make: Callable[[int | str], Any], seed: int
-) -> int | str:
+def _grown(parameters: Parameters, rows: TrainingRows, make: Callable[[int | str], Any], seed: int) -> int | str:
     """Search for the number of features of a random map on large data; every other map keeps "auto"."""
     if rows.small or not isinstance(make("auto"), FourierFeatures | NystroemFeatures):
         return "auto"

@@ -15,7 +15,7 @@ from scipy.linalg import cho_solve
 from .._arrays import Array
 from .._linalg import lower_factor
 
-_RIDGES = (0.005, 0.05, 0.5)  # times the mean square norm of the mapped rows
+_RIDGES = (0.01, 0.1, 1.0)  # for mapped rows with a mean square norm of about one
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,22 @@ class HeldOut:
     judged: Array
 
 
-def held_out_hits(rows: Array, labels: Array, weights: Array, held_out: HeldOut, sizes: Sequence[int]) -> Array:
+def held_out_hits(
+    rows: Array,
+    labels: Array,
+    weights: Array,
+    held_out: HeldOut,
+    sizes: Sequence[int] = (),
+    penalty: Array | None = None,
+) -> Array:
     """Return which judged rows are classified correctly, with the best ridge, by the first columns of the rows.
 
-    The result has one line for each of the `sizes`, numbers of leading columns.  `labels` are 0, 1, 2, ...
-    Rows that are not judged are False.
+    The result has one line for each of the `sizes`, numbers of leading columns; without them, one for all columns.
+    `labels` are 0, 1, 2, ...  The ridge is multiplied by the matrix `penalty`, by default the identity.  Rows that are not
+    judged are False.
     """
+    sizes = sizes or (rows.shape[1],)
+    penalty = np.eye(rows.shape[1]) if penalty is None else penalty
     targets = np.where(labels[:, None] == np.arange(labels.max() + 1), 1.0, -1.0).astype(rows.dtype)
     root = np.sqrt(weights / weights.mean()).astype(rows.dtype)[:, None]
     parts = {int(fold): _sums(rows, targets, root, held_out.folds == fold) for fold in np.unique(held_out.folds)}
@@ -43,14 +53,14 @@ def held_out_hits(rows: Array, labels: Array, weights: Array, held_out: HeldOut,
         others = [part for other, part in parts.items() if other != fold]
         if not others:
             continue  # nothing to learn from
-        gram, sums = (np.sum(part, axis=0) for part in zip(*others, strict=True))
+        gram, sums = (sum(part) for part in zip(*others, strict=True))
         judged = np.flatnonzero((held_out.folds == fold) & held_out.judged)
+        tested = rows[judged]
         for place, size in enumerate(sizes):
-            system = gram[:size, :size]
-            norm = float(np.trace(system)) / np.count_nonzero(held_out.folds != fold)
             for k, ridge in enumerate(_RIDGES):
-                planes = cho_solve((_factor(system, ridge * norm), True), sums[:size], check_finite=False)
-                values = rows[judged, :size] @ planes.astype(rows.dtype)
+                factor = _factor(gram[:size, :size] + ridge * penalty[:size, :size])
+                planes = cho_solve((factor, True), sums[:size], check_finite=False)
+                values = tested[:, :size] @ planes.astype(rows.dtype)
                 hits[k, place, judged] = values.argmax(axis=1) == labels[judged]
     best = (hits @ (weights * held_out.judged)).argmax(axis=0)
     return hits[best, np.arange(len(sizes))]
@@ -62,7 +72,7 @@ def _sums(rows: Array, targets: Array, root: Array, part: Array) -> tuple[Array,
     return (own.T @ own).astype(np.float64), (own.T @ (targets[part] * root[part])).astype(np.float64)
 
 
-def _factor(gram: Array, ridge: float) -> Array:
-    """Return the Cholesky factor with a ridge, or a larger one where rounding in float32 needs it."""
-    rounding = 1e-6 * float(np.trace(gram))
-    return lower_factor(gram, "A feature map returned NaN or infinity.", ridges=(ridge, ridge + rounding))
+def _factor(system: Array) -> Array:
+    """Return the Cholesky factor, with a further ridge where rounding in float32 needs it."""
+    rounding = 1e-6 * float(np.trace(system))
+    return lower_factor(system, "A feature map returned NaN or infinity.", ridges=(0.0, rounding))

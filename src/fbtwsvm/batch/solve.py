@@ -94,11 +94,12 @@ def solve(
     grams: Sequence[Array] | None = None,
     *,
     with_grams: bool = False,
+    alpha: Array | None = None,
 ) -> list[Solved]:
     """Solve every plane on mapped rows, in memory or not, for several multiples of C.
 
     `wanted` marks the calibration rows; `grams` are the Gram matrices of the classes, if already computed.
-    `with_grams` computes them in any case, for `remember`.
+    `with_grams` computes them in any case, for `remember`.  `alpha` are duals of a similar problem, to start from.
     """
     training = home.training
     problem = Problem(training.starts, training.weights, settings.reg, wanted, settings.options)
@@ -136,6 +137,7 @@ def solve(
         grams=grams,
         make_grams=lambda: _all_grams(home),
         seed=seed,
+        alpha=alpha,
     )
     return [Solved(calibrated(one, problem, settings), one, shares, state) for one in solutions]
 

@@ -15,12 +15,18 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from .._arrays import Array
 from ..classifier import FBTWSVM, model_of, with_model
 from .folds import Folds
-from .grid import values_to_try
+from .grid import steps, values_to_try
 from .strategies import search_grid, search_tpe
 from .trials import Trials
 
@@ -45,7 +51,9 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         n_components="auto" the number of features grows in the last fit only.
     gamma : int, sequence of float or None, default=5
         Values to try.  An int is the number of values, each twice the one before, around the value that gamma="auto"
-        takes on the rows of the search.  None, here and below, keeps the value of the estimator.
+        takes on the rows of the search.  None, here and below, keeps the value of the estimator.  In a grid, a list
+        that an int of 3 or more stands for goes on, here and below, by up to four values while the best candidate has
+        its smallest or largest one.
     n_components : int, sequence of int or None, default=None
         Value or values to try.
     C : int, sequence of float or None, default=5
@@ -68,15 +76,21 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
     cv : int, splitter or iterable, default=3
         Cross-validation splitting strategy, as in scikit-learn.  It splits all rows, not the sample.
     scoring : str, callable or None, default=None
-        Scoring; None is accuracy.  To save time, accuracy is computed with decision="value" if the decision of the
-        estimator is "calibrated".  Any other scoring uses the decision of the estimator.
+        Scoring; None is accuracy, for which decision="calibrated" learns from at most 100 rows of each class.
     early_stop : bool, default=True
-        Whether a candidate that is two standard errors behind the best skips the remaining folds; for accuracy only.
+        Whether a candidate that is two standard errors behind the best skips the remaining folds, and a map whose
+        candidates with the middle value of reg all are so far behind is not tried with others; for accuracy only.
+    error_score : "raise" or float, default=np.nan
+        Score of a fold that cannot be fitted, such as one with a single class; a `FitFailedWarning` says so, and means
+        are over the other folds.  "raise" raises the error.
     sample : int or None, default=10_000
         Maximum number of rows used in the search, drawn at random; None uses all.  The best candidate is fitted on all
         rows in any case.
     refit : bool, default=True
         Whether to fit the best candidate on all rows.
+    n_jobs : int or None, default=None
+        Number of threads of the search and of the last fit; the result does not depend on it.  None is that of the
+        estimator.
     random_state : int, RandomState or None, default=None
         Seed of the sample and of "tpe".
     verbose : int, default=0
@@ -134,8 +148,10 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         "cv": ["cv_object"],
         "scoring": [str, callable, None],
         "early_stop": ["boolean"],
+        "error_score": [StrOptions({"raise"}), Real],
         "sample": [_COUNT, None],
         "refit": ["boolean"],
+        "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -156,8 +172,10 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         cv: Any = 3,
         scoring: Any = None,
         early_stop: bool = True,
+        error_score: float | str = np.nan,
         sample: int | None = 10_000,
         refit: bool = True,
+        n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -174,12 +192,14 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         self.cv = cv
         self.scoring = scoring
         self.early_stop = early_stop
+        self.error_score = error_score
         self.sample = sample
         self.refit = refit
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Search for the best parameters, then fit the best candidate on all rows.
 
         Parameters
@@ -190,6 +210,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows in training.  Scores count all rows with a weight above zero equally.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, for a `cv` that splits by group, and for gamma="auto" as in `FBTWSVM.fit`.
 
         Returns
         -------
@@ -197,11 +219,11 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             The fitted search.
         """
         fresh = copy(self)
-        fresh._search(X, y, sample_weight)
+        fresh._search(X, y, sample_weight, groups)
         self.__dict__ = fresh.__dict__
         return self
 
-    def _search(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Check the arguments of `fit`, search, and fit the best candidate."""
         for name in ("gamma", "C", "reg"):
             value = getattr(self, name)
@@ -214,46 +236,55 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         estimator = FBTWSVM(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
         if not isinstance(estimator, FBTWSVM):
             raise TypeError(f"estimator must be an FBTWSVM, got {type(estimator).__name__}: use GridSearchCV.")
+        if self.n_jobs is not None:
+            estimator.set_params(n_jobs=self.n_jobs)
+        if groups is not None:
+            groups = column_or_1d(groups)
+            check_consistent_length(X, groups)
         self.classes_ = np.unique(y[weights > 0])
         if len(self.classes_) < 2:
             raise ValueError(f"A search needs two classes or more; this data has one class: {self.classes_.tolist()}.")
         if self.separate and len(self.classes_) != 2:
             raise ValueError(f"separate=True is for two classes, got {len(self.classes_)}: use separate=False.")
         begin = time.perf_counter()
-        self.cv_results_ = self._try_candidates(estimator, X, y, weights).results()
+        self.cv_results_ = self._try_candidates(estimator, X, y, weights, groups).results()
         self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.search_time_ = time.perf_counter() - begin
         if self.refit:
             begin = time.perf_counter()
-            self.best_estimator_ = clone(estimator).set_params(**self.best_params_).fit(X, y, sample_weight)
+            best = clone(estimator).set_params(**self.best_params_)
+            self.best_estimator_ = best.fit(X, y, sample_weight, groups=groups)
             self.refit_time_ = time.perf_counter() - begin
             if hasattr(self, "feature_names_in_"):
                 columns = {"n_features_in_": self.n_features_in_, "feature_names_in_": self.feature_names_in_}
                 with_model(self.best_estimator_, model_of(self.best_estimator_), columns)
 
-    def _try_candidates(self, estimator: FBTWSVM, X: Any, y: Array, weights: Array) -> Trials:
+    def _try_candidates(self, estimator: FBTWSVM, X: Any, y: Array, weights: Array, groups: Array | None) -> Trials:
         """Try all candidates on the rows of the search."""
         sample = self._sample_rows(y, weights)
         scorer = None if self.scoring is None else check_scoring(estimator, self.scoring)
-        folds = Folds(estimator, X[sample], y[sample], weights[sample], self._splits(X, y, sample), scorer)
+        folds = Folds(estimator, X[sample], y[sample], weights[sample], self._splits(X, y, sample, groups), scorer)
         self.n_splits_ = len(folds)
-        trials = Trials(folds, early_stop=bool(self.early_stop) and scorer is None, separate=self.separate)
-        grid = values_to_try(self.get_params(deep=False), estimator, folds.auto_gamma)
+        early_stop = bool(self.early_stop) and scorer is None
+        trials = Trials(folds, early_stop=early_stop, separate=self.separate, error_score=self.error_score)
+        own = self.get_params(deep=False)
+        grid = values_to_try(own, estimator, lambda: folds.auto_gamma(None if groups is None else groups[sample]))
         if self.search == "grid":
-            search_grid(trials, grid, verbose=bool(self.verbose))
+            search_grid(trials, grid, steps(own), verbose=bool(self.verbose))
         else:
             search_tpe(trials, grid, self.n_iter, self._seed(), verbose=bool(self.verbose))
+        trials.best_trial()  # raises an error if there is none
         return trials
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _splits(self, X: Any, y: Array, sample: Array) -> list[tuple[Array, Array]]:
+    def _splits(self, X: Any, y: Array, sample: Array, groups: Array | None = None) -> list[tuple[Array, Array]]:
         """Split all rows, since a splitter may refer to their positions, and return positions in the sample."""
         splits = []
-        for split in check_cv(self.cv, y, classifier=True).split(X, y):
+        for split in check_cv(self.cv, y, classifier=True).split(X, y, groups):
             parts = []
             for part in split:
                 rows = np.arange(len(y))[part]
@@ -261,8 +292,6 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
                 in_sample = (place < len(sample)) & (sample[np.minimum(place, len(sample) - 1)] == rows)
                 parts.append(place[in_sample])
             train, test = parts
-            if not len(train) or not len(test):
-                raise ValueError("A fold has no rows in the sample of the search: raise sample, or set it to None.")
             splits.append((train, test))
         return splits
 

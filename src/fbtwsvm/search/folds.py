@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +25,8 @@ from ..solver.factors import gram_matrix
 from ..solver.problem import Problem, Solution
 
 Params = dict[str, Any]
+_COARSER = 10.0  # the search solves planes to so many times tol, which hardly changes their scores
+_CALIBRATION_ROWS = 100  # of each class in the search, which is enough to rank candidates
 _Key = tuple[Any, Any, Any]  # mu, membership, reg
 Scorer = Callable[[Any, Any, Any], float]
 
@@ -49,6 +51,7 @@ class Fold:
     grams: list[Array] | None
     test_rows: Array
     test: Array
+    number: int
 
 
 @dataclass
@@ -65,21 +68,24 @@ class Folds:
     splits: list[tuple[Array, Array]]
     scorer: Scorer | None
     _shared: _Shared | None = None
+    _alpha: dict[int, Array] = field(default_factory=dict)  # duals of the last solution of each fold
 
     def __len__(self) -> int:
         return len(self.splits)
 
-    def auto_gamma(self) -> float:
+    def auto_gamma(self, groups: Array | None) -> float:
         """Return what gamma="auto" is on all rows of the search."""
         parameters = parameters_of(clone(self.estimator).set_params(gamma="auto"))
         _, rows, _, _ = ordered(parameters, self.X, self.y, self.weights)
-        gamma = choose_gamma(parameters, rows, parameters.seed())
+        gamma = choose_gamma(parameters, rows, parameters.seed(), groups=groups)
         assert gamma is not None  # only called if the kernel has a gamma
         return gamma
 
     def fold(self, params: Params, number: int) -> Fold:
         """Prepare the rows of a fold, with these parameters of the map."""
         train, test = self.splits[number]
+        if not len(train) or not len(test):
+            raise ValueError("The fold has no rows in the sample of the search: raise sample, or set it to None.")
         parameters = parameters_of(clone(self.estimator).set_params(**params))
 
         def mapped(mapping: Mapping) -> Array | None:
@@ -88,19 +94,15 @@ class Folds:
 
         X, y, weights = self.X[train], self.y[train], self.weights[train]
         prepared = prepare(parameters, X, y, weights, grows=False, known=mapped)
-        if self.scorer is None:
-            # Compare plain values, or the distances of the paper, instead of calibrated ones: learning the offsets
-            # would take longer than the planes, and hardly changes which parameters are best.
-            settings = prepared.settings
-            rule = "value" if settings.decision == "calibrated" else settings.decision
-            none = np.zeros(prepared.rows.n, dtype=bool)
-            prepared = replace(prepared, wanted=none, settings=replace(settings, decision=rule))
+        if self.scorer is None:  # labels need offsets of pairs at most; probabilities are not asked for
+            most = _CALIBRATION_ROWS if prepared.settings.decision == "calibrated" else 0
+            prepared = replace(prepared, wanted=_fewer(prepared.wanted, prepared.rows.starts, most))
         if self._shared is None:
             test_rows = prepared.mapping.rows(self.X[test], threads=Threads(parameters.n_jobs))
         else:
             test_rows = self._shared.rows[test]
             test_rows[:, :-1] *= test_rows.dtype.type(prepared.mapping.scale)
-        return Fold(prepared, self._fold_grams(prepared, train, test), test_rows, test)
+        return Fold(prepared, self._fold_grams(prepared, train, test), test_rows, test, number)
 
     def _share(self, mapping: Mapping) -> _Shared | None:
         """Return all rows mapped if the map does not depend on the rows of a fold, and None otherwise."""
@@ -144,15 +146,49 @@ class Folds:
     def solve(self, fold: Fold, candidates: list[Params], separate: bool) -> Iterator[tuple[int, Solved]]:
         """Yield the number of each candidate with its solution; with `separate` C and reg may be pairs."""
         if separate:
-            yield from _solve_pairs(fold, candidates)
+            yield from self._solve_pairs(fold, candidates)
             return
         groups: dict[_Key, list[int]] = {}
         for number, params in enumerate(candidates):
             groups.setdefault(_key(params), []).append(number)
         for key, numbers in groups.items():
-            solutions = _solve_path(fold, key, {candidates[number].get("C") for number in numbers})
+            solutions = self._solve_path(fold, key, {candidates[number].get("C") for number in numbers})
             for number in numbers:
                 yield number, solutions[candidates[number].get("C")]
+
+    def _solve_path(self, fold: Fold, key: _Key, values_of_C: set[Any]) -> dict[Any, Solved]:
+        """Return the solution for each value of C, where mu, membership and reg are the same."""
+        mu, membership, reg = key
+        ones = np.ones(len(fold.prepared.classes))
+        values = [None] if values_of_C == {None} else sorted(values_of_C)
+        changes = {
+            "mu": mu,
+            "membership": membership,
+            "reg": None if reg is None else reg * ones,
+            "C": None if values == [None] else ones,
+        }
+        settings = replace(
+            fold.prepared.settings, **{name: value for name, value in changes.items() if value is not None}
+        )
+        options = replace(settings.options, tol=_COARSER * settings.options.tol)
+        settings = replace(settings, options=options)
+        multiples = [1.0 if C is None else float(C) for C in values]
+        # Values of gamma and reg beside each other have similar duals: each is solved from those of the one before.
+        solved = fold.prepared.solve(settings, multiples, fold.grams, alpha=self._alpha.get(fold.number))
+        self._alpha[fold.number] = solved[0].solution.alpha
+        return dict(zip(values, solved, strict=True))
+
+    def _solve_pairs(self, fold: Fold, candidates: list[Params]) -> Iterator[tuple[int, Solved]]:
+        """Yield the number of each candidate with its solution, where each of two planes has its own C and reg."""
+        first, second = ([_of_plane(params, plane) for params in candidates] for plane in (0, 1))
+        values_of_C: dict[_Key, set[Any]] = {}
+        for pair in zip(first, second, strict=True):
+            for params in pair:
+                values_of_C.setdefault(_key(params), set()).add(params.get("C"))
+        solutions = {key: self._solve_path(fold, key, values) for key, values in values_of_C.items()}
+        for number, pair in enumerate(zip(first, second, strict=True)):
+            one, other = (solutions[_key(params)][params.get("C")] for params in pair)
+            yield number, _joined(one, other, fold.prepared)
 
     def score(self, fold: Fold, solved: Solved, params: Params) -> float:
         """Return the score of a solution on the test rows of a fold."""
@@ -176,38 +212,18 @@ class Folds:
         return float(self.scorer(model, self.X[fold.test], self.y[fold.test]))
 
 
+def _fewer(wanted: Array, starts: Array, most: int) -> Array:
+    """Return at most so many of the marked rows of each class, evenly spaced."""
+    fewer = np.zeros_like(wanted)
+    for first, last in pairwise(starts.tolist()):
+        marked = first + np.flatnonzero(wanted[first:last])
+        fewer[marked[np.linspace(0, len(marked) - 1, min(most, len(marked))).astype(np.int64)]] = True
+    return fewer
+
+
 def _key(params: Params) -> _Key:
     """Return the parameters except C that the planes depend on."""
     return params.get("mu"), params.get("membership"), params.get("reg")
-
-
-def _solve_path(fold: Fold, key: _Key, values_of_C: set[Any]) -> dict[Any, Solved]:
-    """Return the solution for each value of C, where mu, membership and reg are the same."""
-    mu, membership, reg = key
-    ones = np.ones(len(fold.prepared.classes))
-    values = [None] if values_of_C == {None} else sorted(values_of_C)
-    changes = {
-        "mu": mu,
-        "membership": membership,
-        "reg": None if reg is None else reg * ones,
-        "C": None if values == [None] else ones,
-    }
-    settings = replace(fold.prepared.settings, **{name: value for name, value in changes.items() if value is not None})
-    multiples = [1.0 if C is None else float(C) for C in values]
-    return dict(zip(values, fold.prepared.solve(settings, multiples, fold.grams), strict=True))
-
-
-def _solve_pairs(fold: Fold, candidates: list[Params]) -> Iterator[tuple[int, Solved]]:
-    """Yield the number of each candidate with its solution, where each of two planes has its own C and reg."""
-    first, second = ([_of_plane(params, plane) for params in candidates] for plane in (0, 1))
-    values_of_C: dict[_Key, set[Any]] = {}
-    for pair in zip(first, second, strict=True):
-        for params in pair:
-            values_of_C.setdefault(_key(params), set()).add(params.get("C"))
-    solutions = {key: _solve_path(fold, key, values) for key, values in values_of_C.items()}
-    for number, pair in enumerate(zip(first, second, strict=True)):
-        one, other = (solutions[_key(params)][params.get("C")] for params in pair)
-        yield number, _joined(one, other, fold.prepared)
 
 
 def _of_plane(params: Params, plane: int) -> Params:

@@ -12,12 +12,14 @@ from sklearn.base import clone
 from ..classifier import FBTWSVM, check_parameters
 from ..features.kernels import USES_GAMMA
 
+_STEPS = {"gamma": 2.0, "C": 4.0, "reg": float(np.sqrt(10.0))}  # ratio of neighbouring values of an automatic list
+
 
 def values_to_try(search: dict[str, Any], estimator: FBTWSVM, auto_gamma: Callable[[], float]) -> dict[str, list[Any]]:
     """Return the values to try of each parameter, by the parameters of a search; `auto_gamma` finds gamma="auto"."""
     grid: dict[str, list[Any]] = {}
     if search["gamma"] is not None and _has_gamma(estimator, search["gamma"]):
-        grid["gamma"] = _values(search["gamma"], lambda count: _around(auto_gamma(), count, 2.0))
+        grid["gamma"] = _values(search["gamma"], lambda count: _around(auto_gamma(), count, _STEPS["gamma"]))
     if search["n_components"] is not None:
         if not isinstance(estimator.feature_map, str):
             raise ValueError("n_components cannot be searched with a transformer of your own.")
@@ -27,10 +29,15 @@ def values_to_try(search: dict[str, Any], estimator: FBTWSVM, auto_gamma: Callab
     if search["membership"] is not None:
         grid["membership"] = list(search["membership"])
     if search["C"] is not None:
-        grid["C"] = _values(search["C"], lambda count: [0.25 * 4.0**k for k in range(count)])
+        grid["C"] = _values(search["C"], lambda count: [0.25 * _STEPS["C"] ** k for k in range(count)])
     if search["reg"] is not None:
-        grid["reg"] = _values(search["reg"], lambda count: _around(0.01, count, np.sqrt(10.0)))
+        grid["reg"] = _values(search["reg"], lambda count: _around(0.01, count, _STEPS["reg"]))
     return {name: _checked(estimator, name, values) for name, values in grid.items()}
+
+
+def steps(search: dict[str, Any]) -> dict[str, float]:
+    """Return the steps of the lists of at least three values that were made automatically, and so may be continued."""
+    return {name: step for name, step in _STEPS.items() if isinstance(search[name], Integral) and search[name] >= 3}
 
 
 def _has_gamma(estimator: FBTWSVM, values: Any) -> bool:

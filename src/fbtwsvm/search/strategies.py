@@ -1,4 +1,7 @@
-"""The order in which candidates are tried: a grid from its middle outwards, or tree-structured Parzen estimators."""
+"""The order in which candidates are tried: a grid from its middle outwards, or tree-structured Parzen estimators.
+
+A grid goes on beyond its edge while the best candidate lies there, if its values were chosen automatically.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,15 @@ from .trials import Trials
 Grid = dict[str, list[Any]]
 
 
-def search_grid(trials: Trials, grid: Grid, *, verbose: bool) -> None:
-    """Try all maps with all values of C and reg, then the other values of mu and membership with the best map."""
+_MOST_STEPS = 4  # beyond each edge of a list of values
+
+
+def search_grid(trials: Trials, grid: Grid, steps: dict[str, float], *, verbose: bool) -> None:
+    """Try all maps with all values of C and reg, then the other values of mu and membership with the best map.
+
+    `steps` are the ratios of neighbouring values of the lists that go on beyond an edge with the best candidate.
+    """
+    grid = {name: list(values) for name, values in grid.items()}
     maps = _combinations(grid, ("gamma", "n_components"))
     fuzzy = _combinations(grid, ("mu", "membership"))
     # From the middle outwards: the best is most likely there, and what is far behind it stops early.
@@ -23,11 +33,30 @@ def search_grid(trials: Trials, grid: Grid, *, verbose: bool) -> None:
     with _progress((len(maps) + (len(fuzzy) > 1)) * len(trials.folds), verbose) as report:
         for values in maps:
             trials.run(trials.candidates({**grid, **fuzzy[0], **values}), report)
+        for name in ("gamma", "C", "reg"):
+            if name in grid and name in steps and not trials.separate:
+                _follow_edge(trials, grid, name, steps[name], fuzzy[0], report)
         if len(fuzzy) > 1:
             best = trials.best_trial().params
             best_map = {name: [best[name]] for name in maps[0]}
             candidates = [trial for values in fuzzy[1:] for trial in trials.candidates({**grid, **best_map, **values})]
             trials.run(candidates, report)
+
+
+def _follow_edge(
+    trials: Trials, grid: Grid, name: str, step: float, fuzzy: Grid, report: Callable[[str], None]
+) -> None:
+    """Add values to the list of a parameter while the best candidate has its smallest or largest one."""
+    for _ in range(_MOST_STEPS):
+        best = trials.best_trial().params
+        lowest, highest = min(grid[name]), max(grid[name])
+        if lowest < best[name] < highest:
+            return
+        value = best[name] / step if best[name] == lowest else best[name] * step
+        grid[name] = sorted([*grid[name], value])
+        beside = {} if name == "gamma" else {other: [best[other]] for other in ("gamma",) if other in grid}
+        maps = {other: [best[other]] for other in ("n_components",) if other in grid}
+        trials.run(trials.candidates({**grid, **fuzzy, **beside, **maps, name: [value]}), report)
 
 
 def _combinations(grid: Grid, names: tuple[str, ...]) -> list[Grid]:

@@ -8,8 +8,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import FitFailedWarning
 
 from .._arrays import Array
+from .._log import warn
 from .folds import Folds, Params
 
 _STANDARD_ERRORS = 2.0  # behind the best at which a candidate stops
@@ -31,8 +33,9 @@ class Trial:
 class Trials:
     """All candidates that were tried; with `separate` C and reg are pairs, one value for each of two planes."""
 
-    def __init__(self, folds: Folds, *, early_stop: bool, separate: bool) -> None:
+    def __init__(self, folds: Folds, *, early_stop: bool, separate: bool, error_score: float | str = np.nan) -> None:
         self.folds = folds
+        self.error_score = error_score
         self.early_stop = early_stop
         self.separate = separate
         self.trials: list[Trial] = []
@@ -62,21 +65,58 @@ class Trials:
         for number in range(len(self.folds)):
             running = [trial for trial in trials if not trial.stopped]
             if running:
-                fold = self.folds.fold(params_of_map, number)
-                for k, solved in self.folds.solve(fold, [trial.params for trial in running], self.separate):
-                    running[k].scores[number] = self.folds.score(fold, solved, running[k].params)
+                try:
+                    self._run_fold(running, params_of_map, number)
+                except ValueError as error:
+                    if self.error_score == "raise":
+                        raise
+                    self._fail(running, number, error)
                 self._compare(running, number)
             report(f"best score {self.best[number]:.4f}")
 
+    def _run_fold(self, trials: list[Trial], params_of_map: Params, number: int) -> None:
+        """Try candidates that share a map in one fold.
+
+        With early stopping, candidates with the middle value of reg come first; if all of them are far behind the best,
+        so is the map, and the others are not tried.
+        """
+        fold = self.folds.fold(params_of_map, number)
+        values = sorted({trial.params["reg"] for trial in trials}) if "reg" in trials[0].params else []
+        middle = values[len(values) // 2] if values else None
+        first = [trial for trial in trials if trial.params.get("reg") == middle]
+        others = [trial for trial in trials if trial.params.get("reg") != middle]
+        for part in (first, others) if self.early_stop and others else (trials,):
+            for k, solved in self.folds.solve(fold, [trial.params for trial in part], self.separate):
+                part[k].scores[number] = self.folds.score(fold, solved, part[k].params)
+            if part is first and others:
+                self._compare(first, number)
+                if all(trial.stopped for trial in first):
+                    for trial in others:
+                        trial.stopped = True
+                    return
+
+    def _fail(self, trials: list[Trial], number: int, error: ValueError) -> None:
+        """Give candidates the score of a fold that cannot be fitted, and say so."""
+        for trial in trials:
+            trial.scores[number] = self.error_score
+        warn(
+            f"Fold {number} cannot be fitted; its score is {self.error_score} for {len(trials)} candidates. The error: "
+            f"{error} With error_score='raise' it is raised.",
+            FitFailedWarning,
+        )
+
     def best_trial(self) -> Trial:
         """Return the candidate with the best mean score among those that did not stop."""
-        return max((trial for trial in self.trials if not trial.stopped), key=lambda trial: float(trial.scores.mean()))
+        tried = [trial for trial in self.trials if not trial.stopped and np.isfinite(trial.scores).any()]
+        if not tried:
+            raise ValueError("No fold could be fitted with any candidate: the warnings say why.")
+        return max(tried, key=lambda trial: float(np.nanmean(trial.scores)))
 
     def _compare(self, trials: list[Trial], number: int) -> None:
         """Stop candidates that are far behind the best after this fold."""
-        means = [float(trial.scores[: number + 1].mean()) for trial in trials]
+        means = [_mean(trial.scores[: number + 1]) for trial in trials]
         best = self.best[number] = max(self.best[number], *means)
-        if not self.early_stop or number + 1 == len(self.folds):
+        if not self.early_stop or number + 1 == len(self.folds) or not np.isfinite(best):
             return
         tested = sum(len(test) for _, test in self.folds.splits[: number + 1])
         error = np.sqrt(max(best * (1.0 - best), 1.0 / tested) / tested)
@@ -88,12 +128,10 @@ class Trials:
         scores = np.array([trial.scores for trial in self.trials])
         stopped = np.array([trial.stopped for trial in self.trials])
         params = [trial.params for trial in self.trials]
-        means = np.nanmean(scores, axis=1)
-        results: dict[str, Any] = {
-            "params": params,
-            "mean_test_score": means,
-            "std_test_score": np.nanstd(scores, axis=1),
-        }
+        tried = np.isfinite(scores).any(axis=1)
+        means, spreads = np.full((2, len(scores)), np.nan)
+        means[tried], spreads[tried] = np.nanmean(scores[tried], axis=1), np.nanstd(scores[tried], axis=1)
+        results: dict[str, Any] = {"params": params, "mean_test_score": means, "std_test_score": spreads}
         results |= {f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])}
         for name in params[0]:
             column = np.ma.MaskedArray(np.empty(len(params), dtype=object), mask=False)
@@ -103,10 +141,17 @@ class Trials:
         return results | {"rank_test_score": _ranks(means, stopped), "stopped": stopped}
 
 
+def _mean(scores: Array) -> float:
+    """Return the mean of the scores that are known; minus infinity if none is."""
+    known = scores[np.isfinite(scores)]
+    return float(known.mean()) if len(known) else -np.inf
+
+
 def _ranks(means: Array, stopped: Array) -> Array:
     """Return the rank of each candidate, from 1; equal ones share the better rank."""
     ranks = np.empty(len(means), dtype=np.int32)
     previous = None
+    means = np.where(np.isfinite(means), means, -np.inf)
     for place, k in enumerate(np.lexsort((-means, stopped))):
         tied = previous is not None and (stopped[k], means[k]) == (stopped[previous], means[previous])
         ranks[k] = ranks[previous] if tied else place + 1

@@ -40,11 +40,12 @@ def solve_mapped(
     grams: Sequence[Array] | None,
     make_grams: Grams,
     seed: int,
+    alpha: Array | None = None,
 ) -> list[Solution]:
     """Solve all planes on mapped rows in memory for several multiples of the boxes, each from the solution before it.
 
     `grams` are the Gram matrices of the classes without the ridge, if already computed.  `make_grams` computes them; it
-    is called only if all of them are needed at once.
+    is called only if all of them are needed at once.  `alpha` are duals of a similar problem, to start from.
     """
     if _kernel_is_cheaper(problem.starts, rows.shape[1]):
         precise = rows.astype(np.float64, copy=False)
@@ -55,7 +56,10 @@ def solve_mapped(
     if np.diff(problem.starts).max() > MANY_ROWS:
         grams = make_grams() if grams is None else grams
         return [_solve_many_rows(rows, multiple * box, problem, means, grams, seed) for multiple in multiples]
-    return solve_path(rows, box, problem, Start.cold(rows, means, problem, grams), multiples)
+    start = Start.cold(rows, means, problem, grams)
+    if alpha is not None:
+        start = replace(start, alpha=np.minimum(alpha, multiples[0] * box))
+    return solve_path(rows, box, problem, start, multiples)
 
 
 def solve_read(reader: RowReader, problem: Problem, means: Array, grams: Sequence[Array], seed: int) -> Solution:

@@ -113,6 +113,7 @@ class _NearPlanes:
         self.fixed_sums = np.zeros((n_classes, self.width), dtype=rows.dtype)
         if start.fixed_sums is not None:
             self.fixed_sums = self.whitener.rows(start.fixed_sums[near].astype(rows.dtype))
+        self.dual_sums = np.zeros((n_classes, self.width), dtype=rows.dtype)
         self.in_set = np.zeros(len(rows), dtype=bool)
         self.working_set = np.empty(0, dtype=np.int64)
         self.whitened = np.empty((0, self.width), dtype=rows.dtype)
@@ -143,7 +144,7 @@ class _NearPlanes:
             self.phase = "solved"
             self.in_set = (self.alpha > 0) & self._is_todo()
             self._whiten_joined()
-            self._solve(sweeps=0)
+            self._solve(self.todo, sweeps=0)
         else:
             self.phase = "guessed"
             self.planes = self._guess(start.guess.astype(self.rows.dtype))
@@ -171,12 +172,13 @@ class _NearPlanes:
         self.multiple = multiple
         self._forget_progress()
         if self.phase == "solved":
-            self._solve(sweeps=0)
+            self._solve(self.todo, sweeps=0)
 
     def advance(self, values: Array) -> bool:
         """Add the worst violators to the working set and solve on it; return False when every gap is within tol."""
         options = self.problem.options
         gap_before = self.gaps.max()
+        unsolved = self.todo
         if self.phase == "given":
             self.in_set = (values > -1.0) & self._is_todo()
         elif self.phase == "guessed":
@@ -187,6 +189,7 @@ class _NearPlanes:
             stalled = not joined.any() and gaps.max() > 0.99 * gap_before  # limited by rounding
             if stalled or ((gaps <= options.tol) | (self.sweeps >= options.max_iter)).all():
                 return False
+            unsolved = self.todo & ((joined > 0) | (gaps > options.tol))
             if joined.any():
                 # Rows with a zero dual leave if they are far beyond the margin; those near it may be needed later.
                 self.in_set &= (self.alpha > 0) | (values > _FAR)
@@ -194,23 +197,25 @@ class _NearPlanes:
                 self.inner_tol *= 0.25
         self.phase = "solved"
         self._whiten_joined()
-        self._solve(sweeps=options.max_iter)
+        self._solve(unsolved, sweeps=options.max_iter)
         return True
 
-    def _solve(self, sweeps: int) -> None:
-        """Solve on the working set, with at most `sweeps` sweeps in total; 0 only computes the planes of the duals."""
+    def _solve(self, classes: Array, sweeps: int) -> None:
+        """Solve the planes that push some classes on the working set, with at most `sweeps` sweeps in total.
+
+        Zero sweeps only compute the planes of the duals.
+        """
         starts = np.searchsorted(self.working_set, self.problem.starts)
         alpha, box = self.alpha[self.working_set], self.box[self.working_set]
-        dual_sums = np.zeros((self.problem.n_classes, self.width), dtype=self.rows.dtype)
-        todo = self.todo.copy()
+        todo = classes.copy()
         while todo.any():  # calls are short, so that Ctrl-C ends a long solve
             stop_if_interrupted()
             _descent_loops.solve_row_blocks(
                 self.whitened, self.whitener.signs, starts, todo, self.primal_at_zero, box, alpha, self.fixed_sums,
-                dual_sums, self.bounds, self.inner_tol, sweeps, self.near, self.sweeps,
+                self.dual_sums, self.bounds, self.inner_tol, sweeps, self.near, self.sweeps,
             )  # fmt: skip
         self.alpha[self.working_set] = alpha
-        self.planes = self.whitener.planes(dual_sums)
+        self.planes = self.whitener.planes(self.dual_sums)
 
     def certify(self, values: Array, tol: float = 0.0, growth: float = 0.0, at_least: int = 0) -> Array:
         """Compute the gaps and let violators join the working set; return how many rows of each class joined."""
