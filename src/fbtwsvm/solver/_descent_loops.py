@@ -288,7 +288,7 @@ def left_out_pushed(q, diagonal, v, wanted, box, alpha, out):
                 moved,
                 np.bool_(True),
                 primal_at_zero,
-                1e-3,
+                1e-2,
                 np.int64(LEFT_OUT_SWEEPS),
                 j,
                 bounds,
