@@ -23,7 +23,8 @@ Index = slice | Array
 class _Compilation(event.Listener):
     """Follows the compilation of functions of this package: tells who has waited for a second, once, what for.
 
-    numba reports also functions that are compiled within another one, and nothing that it finds on disk.
+    numba reports also functions that are compiled within another one, and nothing that it finds on disk.  The message
+    is a log record of the level that Python shows by default; no category of Python's warnings, which may be errors.
     """
 
     def __init__(self) -> None:
@@ -48,13 +49,14 @@ class _Compilation(event.Listener):
         spent = self.seconds + time.perf_counter() - self.begin
         if spent > 1.0 and not self.told:
             self.told = True
-            LOG.warning("Compiling, once per installation: this takes a few seconds.")
+            LOG.warning("compiling the loops of fbtwsvm, once per installation; this takes a few seconds")
         if self.depth == 0:
             self.seconds = spent
             self.pause.__exit__(None, None, None)
 
 
-event.register("numba:compile", _Compilation())
+_COMPILATION = _Compilation()
+event.register("numba:compile", _COMPILATION)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from .. import __version__
 from .interrupts import Interrupts
-from .output import log, naming_full_disk, plain_warnings, visible
+from .output import log, naming_full_disk, plain_messages, visible
 
 _VERBS = {  # the first line of the help of each verb, and an example
     "train": (
@@ -122,8 +122,7 @@ def options(
 def run(arguments: list[str]) -> None:
     """Run the command and end the process with its status."""
     verb = called_verb(arguments)
-    plain_warnings()
-    with Interrupts() as interrupts:
+    with plain_messages(), Interrupts() as interrupts:
         try:
             status = _status([argument for argument in arguments if argument != "--debug"])
         except KeyboardInterrupt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import math
 import re
 import sys
@@ -107,9 +108,24 @@ def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     log("warning: " + " ".join(str(message).split()))
 
 
-def plain_warnings() -> None:
-    """Print warnings of the library in one line each."""
+@contextmanager
+def plain_messages() -> Iterator[None]:
+    """Print warnings, and messages of the library that cannot wait, in one line each."""
     warnings.showwarning = show_warning
+    handler, library = _Lines(logging.WARNING), logging.getLogger("fbtwsvm")
+    library.addHandler(handler)
+    try:
+        yield
+    finally:
+        library.removeHandler(handler)
+
+
+class _Lines(logging.Handler):
+    """Prints messages of the library."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        log(record.getMessage())
 
 
 @contextmanager

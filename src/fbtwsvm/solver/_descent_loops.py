@@ -27,7 +27,9 @@ def _next_random(v: int) -> int:
 @compiled
 def _products(left, right):
     """Return left @ right.T by BLAS; in one place, because each np.dot costs a second of compile time."""
-    return np.dot(left, right.T)
+    out = np.empty((left.shape[0], right.shape[0]), dtype=left.dtype)
+    np.dot(left, right.T, out)
+    return out
 
 
 @compiled
