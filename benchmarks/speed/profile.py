@@ -166,10 +166,9 @@ def first(plan):
             for start in models:
                 found = models[start].result = first_model(cache)
                 models[start].seconds.append(found["seconds"])
-                for times, spent in zip(
-                    streams[start], fresh_process(["-c", stream_example()], stream_cache), strict=True
-                ):
-                    times.seconds.append(spent)
+                wall, cpu, _ = fresh_process(["-c", stream_example()], stream_cache)
+                streams[start][0].seconds.append(wall)
+                streams[start][1].seconds.append(cpu)
         bare, _, _ = fresh_process(BARE)
         for code, arguments in statements.items():
             others[code].seconds.append(max(fresh_process(arguments)[0] - bare, 0.0))
