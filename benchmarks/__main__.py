@@ -15,7 +15,10 @@ PARTS = {
     "flat_memory": ("speed.memory:stream", "memory of a stream of a million rows"),
     "command": ("speed.memory:command", "memory of `fbtwsvm stream`, and where its time goes"),
     "predict": ("speed.fit:predict", "rows a second of predict, beside LinearSVC"),
-    "first": ("speed.profile:first", "seconds of the first model of a process, and of imports"),
+    "first": (
+        "speed.profile:first",
+        "seconds of the first model and stream of a process, of the command's help, of imports",
+    ),
     "profile": ("speed.profile", "where the seconds of fit go"),
     "generators": ("speed.memory:generators", "rows a second of the generators"),
     "onnx": ("speed.memory:onnx", "a model exported to ONNX beside predict"),

@@ -1,9 +1,11 @@
 """What is said while a model is fitted: messages through logging, warnings that name the caller's line."""
 
+import gc
 import inspect
 import logging
 import warnings
 
+import numba
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
@@ -11,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fbtwsvm import FBTWSVM, FBTWSVMCV
+from fbtwsvm import FBTWSVM, FBTWSVMCV, _arrays
 from fbtwsvm._linalg import is_definite, lower_factor
+from fbtwsvm.cli.output import plain_messages
 
 X, Y = make_moons(120, noise=0.3, random_state=0)
 HASTY = FBTWSVM(gamma=1.0, tol=1e-9, max_iter=2)
@@ -72,3 +75,42 @@ def test_a_cholesky_factor_or_the_message_why_there_is_none():
         lower_factor(-matrix, "too flat", ridges=(1e-3, 1e-2))
     assert is_definite(matrix.copy())
     assert not is_definite(-matrix)
+
+
+def compile_now(module="fbtwsvm.loops"):
+    """Compile a function as if it were one of a module."""
+
+    def loop(x):
+        return x + 1
+
+    loop.__module__ = module
+    numba.njit(loop)(1)
+
+
+@pytest.fixture
+def waited(monkeypatch):
+    """Let compilation have taken more than a second, and nothing have been said about it."""
+    monkeypatch.setattr(_arrays._COMPILATION, "seconds", 1.1)
+    monkeypatch.setattr(_arrays._COMPILATION, "told", False)
+
+
+def test_a_long_compilation_is_said_once(waited, caplog):
+    compile_now("somebody.elses")
+    assert caplog.messages == []
+    for _ in range(2):
+        compile_now()
+    assert caplog.messages == ["compiling the loops of fbtwsvm, once per installation; this takes a few seconds"]
+    assert gc.isenabled()
+
+
+def test_a_short_compilation_is_not_said(waited, caplog, monkeypatch):
+    monkeypatch.setattr(_arrays._COMPILATION, "seconds", -1e9)
+    compile_now()
+    assert caplog.messages == []
+
+
+def test_the_command_says_it_on_the_error_stream(waited, capsys):
+    with plain_messages():
+        compile_now()
+    assert capsys.readouterr().err.startswith("fbtwsvm: compiling the loops of fbtwsvm, once per installation")
+    assert logging.getLogger("fbtwsvm").handlers == []

@@ -7,6 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._garbage import without_collection
+
 if TYPE_CHECKING:
     from .classifier import FBTWSVM
     from .export.modelfile import load, save
@@ -22,5 +24,6 @@ _HOMES = {"FBTWSVM": "classifier", "FBTWSVMCV": "search", "load": "export.modelf
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        with without_collection():
+            return getattr(import_module(f".{_HOMES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +11,52 @@ import numba
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from numba.core import event
+
+from ._garbage import without_collection
+from ._log import LOG
 
 Array = npt.NDArray[Any]
 Index = slice | Array
+
+
+class _Compilation(event.Listener):
+    """Follows the compilation of functions of this package: tells who has waited for a second, once, what for.
+
+    numba reports also functions that are compiled within another one, and nothing that it finds on disk.  The message
+    is a log record of the level that Python shows by default; no category of Python's warnings, which may be errors.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.seconds = 0.0  # spent with functions that are compiled
+        self.told = False
+
+    def on_start(self, event: Any) -> None:
+        """Note that a function is compiled."""
+        if self.depth == 0:
+            if not event.data["dispatcher"].py_func.__module__.startswith("fbtwsvm."):
+                return
+            self.begin, self.pause = time.perf_counter(), without_collection()
+            self.pause.__enter__()
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Note that a function has been compiled, or that its compilation has failed."""
+        if self.depth == 0:
+            return
+        self.depth -= 1
+        spent = self.seconds + time.perf_counter() - self.begin
+        if spent > 1.0 and not self.told:
+            self.told = True
+            LOG.warning("compiling the loops of fbtwsvm, once per installation; this takes a few seconds")
+        if self.depth == 0:
+            self.seconds = spent
+            self.pause.__exit__(None, None, None)
+
+
+_COMPILATION = _Compilation()
+event.register("numba:compile", _COMPILATION)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,7 +76,9 @@ def compiled_exactly(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compile(function: Callable[..., Any], fastmath: Any) -> Callable[..., Any]:
-    decorate: Callable[..., Any] = numba.njit(cache=True, nogil=True, fastmath=fastmath, error_model="numpy")
+    # no_cfunc_wrapper: without a second entry for C, which nobody calls and which takes time to compile
+    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    decorate: Callable[..., Any] = numba.njit(fastmath=fastmath, **options)
     machine_code: Callable[..., Any] = decorate(function)
     return machine_code
 

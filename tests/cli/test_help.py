@@ -1,5 +1,9 @@
 """Help of the command and of its verbs, and tab completion."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from command import called
@@ -17,10 +21,35 @@ def test_the_bare_command_is_its_help(capsys):
     assert called("--help").split() == printed.out.split()
 
 
-@pytest.mark.parametrize("verb", [verb.__name__ for verb, _ in app._VERBS])
+def test_help_and_completion_of_verbs_load_neither_numpy_nor_scikit_learn():
+    """They take a second or more to load."""
+    code = """
+import sys
+from fbtwsvm.cli import main
+try:
+    main()
+except SystemExit as ended:
+    print(ended.code, sorted({"numpy", "numba", "sklearn", "pyarrow"} & set(sys.modules)))
+"""
+    complete = {"_FBTWSVM_COMPLETE": "complete_bash", "COMP_WORDS": "fbtwsvm tr", "COMP_CWORD": "1"}
+    for arguments, more, expected in ((["--help"], {}, "evaluate"), ([], {}, "evaluate"), ([], complete, "train")):
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **more})
+        assert expected in done.stdout
+        assert done.stdout.endswith("0 []\n")
+
+
+@pytest.mark.parametrize("verb", app._VERBS)
+def test_the_help_of_the_command_has_the_first_lines_of_its_verbs(verb):
+    summary, _ = app._VERBS[verb]
+    assert app.load_verb(verb).help.split("\n\n")[0].replace("\n", " ") == summary
+
+
+@pytest.mark.parametrize("verb", app._VERBS)
 def test_every_option_has_words(verb):
-    command = app.typer.main.get_command(app.app).commands[verb]
-    for parameter in command.params:
+    parameters = app.load_verb(verb).params
+    assert len(parameters) > 1
+    for parameter in parameters:
         assert parameter.help and len(parameter.help.split()) > 1, parameter.name  # noqa: PT018
 
 

@@ -21,6 +21,7 @@ class Interrupt:
         if name == sys.argv[1]:
             os.kill(os.getpid(), int(sys.argv[2]))
 sys.meta_path.insert(0, Interrupt())
+sys.argv[3:] = ["info", "--help"]
 from fbtwsvm.cli import main
 main()
 """

@@ -12,7 +12,10 @@ def main() -> None:
     """Run the command. Exit status: 0 success, 1 wrong data, 2 wrong usage, 130 and 143 interrupted."""
     _on_signals(_stop_at_once)
     try:
-        from .app import run
+        from .app import called_verb, load_verb, run
+
+        if verb := called_verb(sys.argv[1:]):
+            load_verb(verb)
     except ImportError as error:
         sys.exit(f"fbtwsvm: the command needs {error.name}: pip install 'fbtwsvm[cli]'")
     try:

@@ -1,35 +1,81 @@
-"""The command itself: its verbs, and what it prints when something goes wrong."""
+"""The command itself: its verbs, and what it prints when something goes wrong.
+
+A verb is loaded when it is called: with NumPy, scikit-learn and all that it needs this takes a second, for which
+nobody who asks for help or for tab completion should wait.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import traceback
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from .. import __version__
-from ..data.sources.address import masked
-from ..data.sources.base import one_line
-from .evaluate import evaluate
-from .export import export
-from .generate import generate
-from .info import info
 from .interrupts import Interrupts
-from .merge import merge
-from .model_file import release, written
-from .output import log, plain_warnings, visible
-from .predict import predict
-from .stream import stream
-from .table_files import naming_full_disk
-from .train import train
-from .tune import tune
-from .unlearn import unlearn
-from .update import update
+from .output import log, naming_full_disk, plain_messages, visible
+
+_VERBS = {  # the first line of the help of each verb, and an example
+    "train": (
+        "Learn a model from all rows of a source, at once or in chunks.",
+        "fbtwsvm train rows.csv --target y -o model.fbt --chunk 1000",
+    ),
+    "tune": (
+        "Choose gamma, C, reg and membership by cross-validation; those given as options stay as they are.",
+        "fbtwsvm tune rows.csv --target y -o model.fbt",
+    ),
+    "update": ("Learn more rows into a model.", "fbtwsvm update model.fbt more.parquet"),
+    "unlearn": (
+        "Take rows out of a model. They must be complete, with labels, as they were learned; ids say which is which.",
+        "fbtwsvm unlearn model.fbt person.csv",
+    ),
+    "merge": (
+        "Merge two models that learned different rows with the same columns, scale and map.",
+        "fbtwsvm merge monday.fbt tuesday.fbt -o both.fbt",
+    ),
+    "predict": (
+        "Write the label of each row as CSV, Parquet or JSON, in the order of the rows.",
+        "fbtwsvm predict model.fbt new.csv -o answers.csv --proba",
+    ),
+    "evaluate": (
+        "Compare the answers of a model with the labels of a source: accuracy, kappa, log loss, AUC, each class.",
+        "fbtwsvm evaluate model.fbt test.csv",
+    ),
+    "stream": (
+        "Test each chunk of a stream, then learn it; a run that was killed goes on from its last checkpoint.",
+        "fbtwsvm stream 'redis://localhost/0?stream=rows' -t y --decay auto --model m.fbt "
+        "--checkpoint 10000 --report report.html",
+    ),
+    "info": ("Show what a model is, what it has learned and what it keeps.", "fbtwsvm info model.fbt"),
+    "export": (
+        "Write a model as ONNX, for other runtimes. Input: encoded columns before scaling. Output: label and scores.",
+        "fbtwsvm export model.fbt model.onnx",
+    ),
+    "generate": (
+        "Generate a synthetic stream: led, sea, rtg (random tree), rbf, hyper (rotating hyperplane).",
+        "fbtwsvm generate sea -n 100000 --drift-every 25000 -o sea.csv",
+    ),
+}
+_WRITERS = {"train", "tune", "update", "unlearn", "merge", "stream"}  # of model files
+
+
+class Verbs(TyperGroup):
+    """The verbs of the command, each of them only a line of help until it is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Load the verb that is called, or whose options are completed."""
+        if args[0] in _VERBS:
+            self.commands[args[0]] = load_verb(args[0])
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
     name="fbtwsvm",
+    cls=Verbs,
     help="Classifiers that learn from data that never stops coming. Sources are files (CSV, TSV, Parquet, Arrow, "
     "libsvm, ARFF, .npy, .npz; text also compressed), - for standard input, databases "
     "(sqlite:///file.db?query=...), Redis streams (redis://host/0?stream=name) and generators "
@@ -41,24 +87,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_VERBS = (
-    (train, "fbtwsvm train rows.csv --target y -o model.fbt --chunk 1000"),
-    (tune, "fbtwsvm tune rows.csv --target y -o model.fbt"),
-    (update, "fbtwsvm update model.fbt more.parquet"),
-    (unlearn, "fbtwsvm unlearn model.fbt person.csv"),
-    (merge, "fbtwsvm merge monday.fbt tuesday.fbt -o both.fbt"),
-    (predict, "fbtwsvm predict model.fbt new.csv -o answers.csv --proba"),
-    (evaluate, "fbtwsvm evaluate model.fbt test.csv"),
-    (stream, "fbtwsvm stream 'redis://localhost/0?stream=rows' -t y --decay auto --model m.fbt "
-             "--checkpoint 10000 --report report.html"),
-    (info, "fbtwsvm info model.fbt"),
-    (export, "fbtwsvm export model.fbt model.onnx"),
-    (generate, "fbtwsvm generate sea -n 100000 --drift-every 25000 -o sea.csv"),
-)  # fmt: skip
-_NAMES = {verb.__name__ for verb, _ in _VERBS}
-_WRITERS = {verb.__name__ for verb in (train, tune, update, unlearn, merge, stream)}  # of model files
-for _verb, _example in _VERBS:
-    app.command(name=_verb.__name__, epilog=f"Example: {_example}")(_verb)
+for _name, (_summary, _) in _VERBS.items():
+    app.command(name=_name, help=_summary)(lambda: None)
+
+
+def load_verb(name: str) -> Any:
+    """Import a verb and return it as a command with all its options."""
+    alone = typer.Typer(add_completion=False, rich_markup_mode=app.rich_markup_mode)
+    verb = getattr(import_module(f".{name}", __package__), name)
+    alone.command(name=name, epilog=f"Example: {_VERBS[name][1]}")(verb)
+    return typer.main.get_command(alone)
+
+
+def called_verb(arguments: list[str]) -> str:
+    """Return the verb among the arguments of the command, or nothing."""
+    return next((argument for argument in arguments if argument in _VERBS), "")
 
 
 def _version(wanted: bool) -> None:
@@ -78,9 +121,8 @@ def options(
 
 def run(arguments: list[str]) -> None:
     """Run the command and end the process with its status."""
-    verb = next((argument for argument in arguments if argument in _NAMES), "")
-    plain_warnings()
-    with Interrupts() as interrupts:
+    verb = called_verb(arguments)
+    with plain_messages(), Interrupts() as interrupts:
         try:
             status = _status([argument for argument in arguments if argument != "--debug"])
         except KeyboardInterrupt:
@@ -90,11 +132,10 @@ def run(arguments: list[str]) -> None:
                 status = interrupts.status
             else:
                 if "--debug" in arguments:
-                    print(*map(visible, masked(traceback.format_exc()).splitlines()), sep="\n", file=sys.stderr)
+                    print(*map(visible, _masked(traceback.format_exc()).splitlines()), sep="\n", file=sys.stderr)
                 status = _explain(error, verb)
         finally:
             left = _what_is_left(verb)
-            release()
         if status == 130:  # which may stand for SIGTERM too
             status = interrupts.status
     if status in (130, 143):
@@ -139,29 +180,41 @@ def _was_interrupted(error: BaseException | None) -> bool:
 
 
 def _what_is_left(verb: str) -> str:
-    """Say which model files a command has written that is interrupted now."""
+    """Say which model files a command has written that is interrupted now, and let others write them."""
     if verb not in _WRITERS:
         return ""
+    from .model_file import release, written
+
     files = [f"{path} has learned {rows:,} rows" for path, rows in written.items()]
+    release()
     return "; " + (", ".join(files) or "nothing was written")
+
+
+def _masked(text: str) -> str:
+    """Return a message without users and passwords."""
+    from ..data.sources.address import masked
+
+    return masked(text)
 
 
 def _explain(error: Exception, verb: str) -> int:
     """Print in one line what went wrong, and return the exit status."""
+    from ..data.sources.base import one_line
+
     if hasattr(error, "format_message"):  # wrong usage: typer raises a class of its own that it does not export
         text = " ".join(error.format_message().split()).removeprefix("Invalid value: ")
-        log(f"error: {masked(text)} (see fbtwsvm {verb + ' ' if verb else ''}--help)")
+        log(f"error: {_masked(text)} (see fbtwsvm {verb + ' ' if verb else ''}--help)")
         return 2
     if isinstance(error, BrokenPipeError):  # nobody reads the output any more
         return 141  # as of any program that SIGPIPE ends
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
     if isinstance(error, OSError) and error.filename and error.strerror:
-        log(f"error: {masked(str(error.filename))}: {error.strerror}{notes}")
+        log(f"error: {_masked(str(error.filename))}: {error.strerror}{notes}")
     elif isinstance(error, MemoryError):
         log(f"error: out of memory. Learn in chunks (--chunk), or use a smaller --n-components.{notes}")
     elif isinstance(error, (ValueError, ImportError, OSError)):  # errors in data and model files are ValueErrors
-        log(f"error: {masked(one_line(error))}{notes}")
+        log(f"error: {_masked(one_line(error))}{notes}")
     else:
-        text = masked(one_line(error))
+        text = _masked(one_line(error))
         log(f"error: {type(error).__name__}: {text} (a bug in fbtwsvm; --debug shows where){notes}")
     return 1

@@ -15,7 +15,7 @@ from ..data.columns import Choices, Columns
 from ..data.problems import Problems, refuse
 from ..data.sources import DataError
 from ..data.sources.base import MALFORMED
-from .table_files import naming_full_disk
+from .output import naming_full_disk
 
 
 class BadRows:

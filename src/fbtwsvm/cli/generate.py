@@ -15,8 +15,8 @@ from ..data.generators import GENERATORS, Generator, make
 from ..data.sources.base import numbered_table
 from .model_file import check_writable
 from .options import Json, completes
-from .output import log, print_json, progress
-from .table_files import PARQUET, naming_full_disk, table_writer
+from .output import log, naming_full_disk, print_json, progress
+from .table_files import PARQUET, table_writer
 
 
 def generate(

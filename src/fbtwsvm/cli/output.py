@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import math
 import re
 import sys
@@ -11,12 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from .._progress import fit_bar, stream_bar
-
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 Report = Callable[..., None]  # of progress: called with (rows, score=None, share=None)
 # Control characters, marks that reverse the direction of writing, and halves of characters, which cannot be printed.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -50,10 +50,10 @@ def _plain(value: Any) -> Any:
     """Return a value as JSON can hold it; NaN and infinity become null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if hasattr(value, "tolist"):  # an array, or a number of NumPy
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
@@ -108,9 +108,38 @@ def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     log("warning: " + " ".join(str(message).split()))
 
 
-def plain_warnings() -> None:
-    """Print warnings of the library in one line each."""
+@contextmanager
+def plain_messages() -> Iterator[None]:
+    """Print warnings, and messages of the library that cannot wait, in one line each."""
     warnings.showwarning = show_warning
+    handler, library = _Lines(logging.WARNING), logging.getLogger("fbtwsvm")
+    library.addHandler(handler)
+    try:
+        yield
+    finally:
+        library.removeHandler(handler)
+
+
+class _Lines(logging.Handler):
+    """Prints messages of the library."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        log(record.getMessage())
+
+
+@contextmanager
+def naming_full_disk(output: object) -> Iterator[None]:
+    """Name the output (- for standard output) for which there is no space left; reading never fails like that."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        from ..data.sources import DataError
+
+        name = "Standard output" if output == "-" else output
+        raise DataError(f"{name} could not be written: {error.strerror}.") from error
 
 
 @contextmanager
@@ -119,10 +148,16 @@ def progress(quiet: bool = False) -> Iterator[Report]:
     if quiet or not sys.stderr.isatty():
         yield lambda rows, score=None, share=None: None
         return
+    from .._progress import stream_bar
+
     with stream_bar(None) as report:
         yield report
 
 
 def fit_progress(quiet: bool = False) -> AbstractContextManager[None]:
     """Show a progress bar over a fit on a terminal; elsewhere nothing."""
-    return nullcontext() if quiet or not sys.stderr.isatty() else fit_bar()
+    if quiet or not sys.stderr.isatty():
+        return nullcontext()
+    from .._progress import fit_bar
+
+    return fit_bar()

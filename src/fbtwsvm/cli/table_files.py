@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gzip
 import io
 import sys
@@ -18,13 +17,12 @@ import pyarrow.parquet as papq
 
 from .._files import replacing
 from ..data.sources import DataError, joined
-from .output import json_line, visible
+from .output import json_line, naming_full_disk, visible
 
 PARQUET = (".parquet", ".pq")
 JSON_LINES = (".json", ".jsonl")
 _ROW_GROUP = 65_536  # rows that are written to Parquet at a time, or fewer
 _ROW_GROUP_BYTES = 64 * 2**20
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORMULA = r"^[=+\-@\t\r]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"  # begins like a formula, but is none
 
@@ -59,18 +57,6 @@ def table_writer(output: str, form: str, *, escape_formulas: bool = False) -> It
             writer = CsvWriter(file, escape_formulas=escape_formulas, to_terminal=output == "-" and sys.stdout.isatty())
         yield writer
         writer.close()
-
-
-@contextmanager
-def naming_full_disk(output: object) -> Iterator[None]:
-    """Name the output (- for standard output) for which there is no space left; reading never fails like that."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        name = "Standard output" if output == "-" else output
-        raise DataError(f"{name} could not be written: {error.strerror}.") from error
 
 
 @contextmanager

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from .._arrays import Array
@@ -42,11 +41,11 @@ def similarity(kernel: str | Kernel, gamma: float) -> Kernel:
     named: dict[str, Kernel] = {
         "linear": lambda X, Y: np.asarray(safe_sparse_dot(X, Y.T, dense_output=True)),
         "rbf": lambda X, Y: _rbf(X, Y, gamma),
-        "laplacian": lambda X, Y: np.exp(-gamma * manhattan_distances(X, Y)),
+        "laplacian": lambda X, Y: np.exp(-gamma * _manhattan(X, Y)),
         "chi2": _chi2,
         "intersection": _intersection,
         "skewed_chi2": _skewed_chi2,
-        "skewed_intersection": lambda X, Y: np.exp(-0.5 * manhattan_distances(log_skewed(X), log_skewed(Y))),
+        "skewed_intersection": lambda X, Y: np.exp(-0.5 * _manhattan(log_skewed(X), log_skewed(Y))),
     }
     return named[kernel]
 
@@ -144,19 +143,28 @@ def log_skewed(X: Any) -> Array:
     return np.asarray(np.log(dense + SKEW))
 
 
+def _manhattan(X: Any, Y: Any) -> Array:
+    """Return sum |x - y|."""
+    from sklearn.metrics.pairwise import manhattan_distances  # slow to import
+
+    return np.asarray(manhattan_distances(X, Y))
+
+
 def _sums(X: Any) -> Array:
     return np.asarray(X.sum(axis=1)).reshape(-1)
 
 
 def _chi2(X: Any, Y: Any) -> Array:
     """Return sum 2xy / (x + y) = sum ((x + y) - (x - y)^2 / (x + y)) / 2; scikit-learn computes the second part."""
+    from sklearn.metrics.pairwise import additive_chi2_kernel  # slow to import
+
     X, Y = (Z.toarray() if sp.issparse(Z) else Z for Z in (X, Y))
     return np.asarray(0.5 * (_sums(X)[:, None] + _sums(Y) + additive_chi2_kernel(X, Y)))
 
 
 def _intersection(X: Any, Y: Any) -> Array:
     """Return sum min(x, y) = sum ((x + y) - |x - y|) / 2."""
-    return np.asarray(0.5 * (_sums(X)[:, None] + _sums(Y) - manhattan_distances(X, Y)))
+    return np.asarray(0.5 * (_sums(X)[:, None] + _sums(Y) - _manhattan(X, Y)))
 
 
 def _skewed_chi2(X: Any, Y: Any) -> Array:

@@ -298,7 +298,7 @@ def _fit_offsets(near, far, starts, sampled, weights, start_slope, strength, off
             size = starts[a + 1] - starts[a] + starts[b + 1] - starts[b]
             ratio, weight = np.empty(size), np.empty(size)
             second = np.empty(size, dtype=np.bool_)
-            count = 0
+            count, n_second = 0, 0
             for own, other in ((a, b), (b, a)):
                 for i in range(starts[own], starts[own + 1]):
                     if sampled[i] and (near[i, other] != 0.0 or far[i, other] != 0.0):
@@ -306,9 +306,9 @@ def _fit_offsets(near, far, starts, sampled, weights, start_slope, strength, off
                         second[count] = own == b
                         ratio[count] = -margin if second[count] else margin
                         weight[count] = weights[i]
-                        count += 1
+                        count, n_second = count + 1, n_second + second[count]
             slopes[a, b] = start_slope
-            if 0 < second[:count].sum() < count:
+            if 0 < n_second < count:
                 offsets[a, b], slopes[a, b] = fit_offset(
                     ratio[:count], second[:count], weight[:count], start_slope, strength
                 )

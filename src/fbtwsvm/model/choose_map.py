@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler
 
 from ..features import AdditiveIntersectionFeatures, ExactKernel, FourierFeatures, NystroemFeatures
 from ..features.kernels import SKEW, Kernel
@@ -105,6 +104,8 @@ def _make(kernel: str | Kernel, feature_map: str, count: int, gamma: float, seed
         return ExactKernel(kernel=kernel, gamma=gamma)
     if feature_map == "nystroem":
         return NystroemFeatures(kernel=kernel, gamma=gamma, n_components=count, random_state=seed)
+    from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler  # slow to import
+
     if feature_map == "columns":
         by_column = {"linear": None, "chi2": AdditiveChi2Sampler(), "intersection": AdditiveIntersectionFeatures()}
         return by_column[str(kernel)]

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
-from sklearn.kernel_approximation import SkewedChi2Sampler
 
 from .._arrays import Array, tiles
 from .._threads import Threads, each_in
@@ -22,7 +21,6 @@ from ..features.nystroem import NystroemFeatures
 from .rows import TrainingRows
 
 _TILE = 4096  # rows mapped at a time
-_NORMALISED = (ExactKernel, FourierFeatures, NystroemFeatures, SkewedChi2Sampler)
 
 
 def _fits_in_given_order(transformer: Any, rows: TrainingRows) -> bool:
@@ -33,9 +31,22 @@ def _fits_in_given_order(transformer: Any, rows: TrainingRows) -> bool:
     return not isinstance(transformer, ExactKernel) and not rows.small and rows.n == rows.X.shape[0]
 
 
+def _is_skewed_sampler(transformer: Any) -> bool:
+    """Whether a map is scikit-learn's SkewedChi2Sampler."""
+    from sklearn.kernel_approximation import SkewedChi2Sampler  # slow to import
+
+    return isinstance(transformer, SkewedChi2Sampler)
+
+
+def _has_normalised_kernel(transformer: Any, kernel: Any) -> bool:
+    """Whether k(x, x) is 1 for all rows, up to the error of the map."""
+    known = isinstance(transformer, (ExactKernel, FourierFeatures, NystroemFeatures)) or _is_skewed_sampler(transformer)
+    return known and is_normalised(getattr(transformer, "kernel", kernel))
+
+
 def _readable(transformer: Any, X: Any) -> Any:
     """Return the rows dense if the transformer, scikit-learn's SkewedChi2Sampler, takes no sparse ones."""
-    return X.toarray() if isinstance(transformer, SkewedChi2Sampler) and sp.issparse(X) else X
+    return X.toarray() if sp.issparse(X) and _is_skewed_sampler(transformer) else X
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -93,7 +104,7 @@ class Mapping:
             mapping.dtype = np.dtype(np.float64)
         known_rows = None if known is None else known(mapping)
         mapped = mapping.rows(rows.X, rows.index, threads) if known_rows is None else known_rows[rows.index]
-        if not (isinstance(transformer, _NORMALISED) and is_normalised(getattr(transformer, "kernel", kernel))):
+        if not _has_normalised_kernel(transformer, kernel):
             plain = mapped[:, :-1]
             squares = np.diag(plain) if mapping.exact else np.einsum("ij,ij->i", plain, plain)
             mean = float(np.average(squares, weights=rows.weights))

@@ -14,6 +14,7 @@ from .._arrays import Array, compiled
 LEFT_OUT_SWEEPS = np.int64(20)  # most sweeps when a plane is solved again without one row
 SMALL_BLOCK = 512  # for at most so many pushed rows, the plane is solved again without each of them
 CALL_WORK = 2**29  # most multiplications of the sweeps for one plane in one call: about half a second
+_EPS_32, _EPS_64 = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
 _SLACK = 1e-9  # a dual is free if it is farther from its bounds than this, relative to its box
 
 
@@ -26,14 +27,34 @@ def _next_random(v: int) -> int:
 @compiled
 def _products(left, right):
     """Return left @ right.T by BLAS; in one place, because each np.dot costs a second of compile time."""
-    return np.dot(left, right.T)
+    out = np.empty((left.shape[0], right.shape[0]), dtype=left.dtype)
+    np.dot(left, right.T, out)
+    return out
+
+
+@compiled
+def _sum(vector):
+    """Return the sum of a vector."""
+    total = 0.0
+    for i in range(vector.shape[0]):
+        total += vector[i]
+    return total
+
+
+@compiled
+def _no_bounds():
+    """Return bounds of projected gradients, as `descend` widens them, before the first sweep."""
+    bounds = np.empty(2)
+    bounds[0], bounds[1] = 0.0, 0.0
+    return bounds
 
 
 @compiled
 def _times(matrix, vector):
     """Return matrix @ vector for a float64 vector, in the precision of the matrix."""
-    out = np.zeros(matrix.shape[0], dtype=matrix.dtype)
-    rounded = vector.astype(matrix.dtype)
+    out, rounded = np.empty(matrix.shape[0], dtype=matrix.dtype), np.empty(matrix.shape[1], dtype=matrix.dtype)
+    for k in range(matrix.shape[1]):
+        rounded[k] = vector[k]
     for i in range(matrix.shape[0]):
         total = matrix.dtype.type(0.0)
         row = matrix[i]
@@ -103,10 +124,12 @@ def descend(rows, diagonal, box, alpha, v, dual_form, primal_at_zero, tol, max_s
     `bounds` widens to the smallest and largest projected gradient of all sweeps.  Returns the number of sweeps.
     """
     n = box.shape[0]
-    active = np.arange(n)
+    active = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        active[i] = i
     n_active = n
     upper, lower = np.inf, -np.inf  # shrinking thresholds, from the sweep before
-    rounding = 4.0 * np.finfo(v.dtype).eps
+    rounding = 4.0 * (_EPS_64 if v.itemsize == 8 else _EPS_32)
     random = (seed * 2654435761 + 1) & 0x7FFFFFFF
     sweep = 0
     while sweep < max_sweeps:
@@ -271,7 +294,7 @@ def left_out_pushed(q, diagonal, v, wanted, box, alpha, out):
     Without a row, other rows may move to or from the margin.  The plane is therefore solved again without it, starting
     from the solution (`v` = Q alpha).  Rows with alpha = 0 have no part in the plane and keep their value.
     """
-    primal_at_zero, bounds = box.sum(), np.zeros(2)
+    primal_at_zero, bounds = _sum(box), _no_bounds()
     for j in range(alpha.shape[0]):
         out[j] = -v[j]
         if alpha[j] > 0.0 and wanted[j]:
@@ -341,8 +364,11 @@ def solve_kernel_blocks(
     values = np.empty(n_near)
     for b in range(n_classes):
         first, last = starts[b], starts[b + 1]
-        if b == near or first == last or not todo[:, b].any():
-            todo[:, b] = False
+        n_todo = 0
+        for m in range(n_multiples):
+            todo[m, b] = todo[m, b] and b != near and first < last
+            n_todo += todo[m, b]
+        if n_todo == 0:
             continue
         slice_sweeps = max(1, CALL_WORK // ((last - first) * (last - first)))
         rows = whitened[first:last]
@@ -350,15 +376,17 @@ def solve_kernel_blocks(
         for i in range(last - first):
             for j in range(last - first):
                 q[i, j] = (kernel[first + i, first + j] - q[i, j]) / reg
-        diagonal, bounds = _diagonal(q), np.zeros(2)
+        diagonal, bounds = _diagonal(q), _no_bounds()
         for m in range(n_multiples):
             if not todo[m, b]:
                 continue
-            block_alpha, block_box = alpha[m, first:last], box[first:last] * multiples[m]
+            block_alpha, block_box = alpha[m, first:last], np.empty(last - first)
+            for i in range(last - first):
+                block_box[i] = box[first + i] * multiples[m]
             if m > 0 and sweeps[m, b] == 0:
                 for i in range(last - first):
                     block_alpha[i] = carried(alpha[m - 1, first + i], box[first + i] * multiples[m - 1], block_box[i])
-            primal_at_zero = block_box.sum()
+            primal_at_zero = _sum(block_box)
             v = _times(q, block_alpha)
             limit = min(slice_sweeps, max_sweeps - sweeps[m, b])
             done = descend(
