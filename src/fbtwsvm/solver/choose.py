@@ -48,10 +48,10 @@ def solve_mapped(
     is called only if all of them are needed at once.  `alpha` are duals of a similar problem, to start from.
     """
     if _kernel_is_cheaper(problem.starts, rows.shape[1]):
-        precise = rows.astype(np.float64, copy=False)
-        solutions = solve_kernel_path(precise @ precise.T, box, problem, multiples, precise)
+        inner_products = rows @ rows.T  # no less precise than the rows themselves
+        solutions = solve_kernel_path(inner_products.astype(np.float64, copy=False), box, problem, multiples, rows)
         for solution in solutions:
-            solution.planes = solution.planes.astype(rows.dtype)
+            solution.planes = solution.planes.astype(rows.dtype, copy=False)
         return solutions
     if np.diff(problem.starts).max() > MANY_ROWS:
         grams = make_grams() if grams is None else grams

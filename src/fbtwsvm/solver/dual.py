@@ -14,6 +14,7 @@ from . import _descent_loops, _working_set_loops
 from .left_out import left_out_features
 from .problem import Problem, Solution, Start
 
+_USUAL_SET = 1000  # rows in the working set of a class, for an estimate of memory
 _GROWTH = 0.5  # largest growth of a working set in one round
 _MAX_ROUNDS = 100
 _FAR = -1.05  # a row with a zero dual leaves the working set if its plane value is below this
@@ -68,7 +69,8 @@ def _run(rows: Array, problem: Problem, pending: list[_NearPlanes]) -> None:
 def _classes_at_once(rows: Array, problem: Problem) -> int:
     """Return how many classes are solved at a time, so that they need about half as much memory as the rows."""
     n, n_columns = rows.shape
-    one_class = n_columns * (n_columns + min(n, 2000))
+    largest = int(np.diff(problem.starts).max())
+    one_class = n_columns * (min(n_columns, largest) + min(n, _USUAL_SET))
     room = max(6 * n * n_columns // 10, 16_000_000) // one_class
     return max(1, min(problem.n_classes, int(room)))
 

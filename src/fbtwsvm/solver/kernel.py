@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dtrtri
 
 from .._arrays import Array
@@ -31,13 +32,15 @@ def solve_kernel_path(
     def solve_near(a: int) -> None:
         own, reg = problem.block(a), float(problem.reg[a])
         root = np.sqrt(problem.weights[own])
-        near_rows = kernel[own] * root[:, None]
-        system = near_rows[:, own] * root
+        near_columns = kernel[:, own] * root
+        system = near_columns[own] * root[:, None]
         system[np.diag_indices_from(system)] += reg
         inverse_factor, _ = dtrtri(kernel_factor(system), lower=True)
         leverage = 1.0 - reg * np.einsum("ij,ij->j", inverse_factor, inverse_factor)
-        whitened = near_rows.T @ inverse_factor.T
-        crossed = whitened @ inverse_factor
+        # BLAS stores matrices by column, so these are the transposes of arrays in the order of C.
+        whitened_columns = dtrmm(1.0, inverse_factor, near_columns.T, lower=True, overwrite_b=True)
+        crossed = dtrmm(1.0, inverse_factor, whitened_columns, lower=True, trans_a=True).T
+        whitened = whitened_columns.T
         alpha, own_box = np.zeros((len(multiples), len(kernel))), np.ascontiguousarray(box[:, a])
         # Rounding error of Q, a difference of nearly equal numbers divided by reg.
         noise = 100.0 * np.finfo(np.float64).eps * len(root) * float(np.abs(np.diag(kernel)).max()) / reg
