@@ -70,7 +70,7 @@ def report_people(record, before, commit):
     old = [row["accuracy"] for row in before.rows] if before else None
     difference = f"{own.mean() - np.mean(old):+.2f}" if before else "-"
     lines = [[PEOPLE, mean_sd(own), mean_sd(old) if before else "-", difference]]
-    title = f"Test rows of other people, training rows as given, {len(own)} seeds "
+    title = f"Test rows of other people, training rows as given, seeds: {len(own)} "
     title += "(wanted: not more than 0.5 below 0.5.0, which is --base 576f704^)"
     table(["data", UNTUNED, commit or "no --base", "difference"], lines, title)
 

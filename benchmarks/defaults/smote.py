@@ -30,8 +30,8 @@ def fill_up(X, y, random):
 def case(seed, rows):
     """Return the training half, filled up, and the test half as it is; a twentieth of the rows is of class 1."""
     X, y = make_classification(
-        rows, 20, n_informative=10, n_redundant=0, n_clusters_per_class=1, class_sep=1.1, weights=[0.95, 0.05],
-        flip_y=0.0, random_state=1,
+        rows, 20, n_informative=10, n_redundant=0, n_clusters_per_class=1, class_sep=1.25, weights=[0.95, 0.05],
+        flip_y=0.0, random_state=2,
     )  # fmt: skip
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)
     scaler = StandardScaler().fit(X)
@@ -40,7 +40,7 @@ def case(seed, rows):
 
 def run(plan):
     record = plan.record("default_order_smote", COLUMNS)
-    seeds, rows = plan.seeds or plan.pick(5, 1), plan.pick(3_000, 600)
+    seeds, rows = plan.seeds or plan.pick(5, 1), plan.pick(2_000, 600)
     with threads(1):
         for seed in range(seeds):
             X, y, X_test, y_test = case(seed, rows)
