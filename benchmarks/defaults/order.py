@@ -57,10 +57,10 @@ def report_orders(record, sets):
             far += [f"{name} {order}"] if too_far else []
         lines.append([name, len(shuffled), f"{shuffled.mean():.2f}", *cells])
     title = (
-        f"{UNTUNED}, test accuracy in %: rows shuffled, and the paired difference of other orders +- standard error "
+        f"{UNTUNED}, test accuracy in %: rows shuffled, and the paired differences of other orders +- standard error"
     )
-    title += "over splits\n(a set with fewer than 2,000 test rows is split again) or seeds (wanted: within 0.5 or two "
-    title += "standard errors; ! marks others)"
+    title += "\nover splits (of a set with fewer than 2,000 test rows) or seeds (of others)"
+    title += "\n(wanted: within 0.5 or two standard errors; ! marks others)"
     table(["data", "splits or seeds", *ORDERS], lines, title)
     print(f"\nToo far from shuffled rows: {', '.join(far) or 'none'} (wanted: none)")
 

@@ -93,13 +93,8 @@ def classes(plan):
     mapped, factor = 4 * rows * n_components, 4 * n_components**2
     wanted = 3 * mapped + factor
     cells = [mebibytes(found.peak), mebibytes(mapped), f"{found.peak / mapped:.2f}", mebibytes(wanted)]
-    title = (
-        f"fit of {rows:,} rows of {count} classes, {n_components:,} Nystroem features, one thread, in a process of its "
-    )
-    title += (
-        f"own\n(wanted: at most 3 times the mapped rows plus {mebibytes(factor)} MiB for each class solved at a time; "
-    )
-    title += "with one thread this is one class)"
+    title = f"fit of {rows:,} rows of {count} classes, {n_components:,} Nystroem features, one thread, own process\n"
+    title += f"(wanted: at most 3 times the mapped rows plus {mebibytes(factor)} MiB for the class at hand)"
     header = ["seconds", "peak: MiB", "mapped rows: MiB", "peak / mapped rows", "wanted: MiB", "reached"]
     table(header, [[number(found.seconds), *cells, "yes" if found.peak <= wanted else "no"]], title)
 
