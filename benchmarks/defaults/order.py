@@ -56,11 +56,9 @@ def report_orders(record, sets):
             cells.append(mean_error(differences) + (" !" if too_far else ""))
             far += [f"{name} {order}"] if too_far else []
         lines.append([name, len(shuffled), f"{shuffled.mean():.2f}", *cells])
-    title = (
-        f"{UNTUNED}, test accuracy in %: rows shuffled, and the paired differences of other orders +- standard error"
-    )
-    title += "\nover splits (of a set with fewer than 2,000 test rows) or seeds (of others)"
-    title += "\n(wanted: within 0.5 or two standard errors; ! marks others)"
+    title = f"{UNTUNED}, test accuracy in %: rows shuffled, and paired differences of other orders +- standard error\n"
+    title += "over splits (of a set with fewer than 2,000 test rows) or seeds (of others)\n"
+    title += "(wanted: within 0.5 or two standard errors; ! marks others)"
     table(["data", "splits or seeds", *ORDERS], lines, title)
     print(f"\nToo far from shuffled rows: {', '.join(far) or 'none'} (wanted: none)")
 
