@@ -79,7 +79,8 @@ def run(plan):
     for name in sets:
         seeds = plan.seeds or plan.pick(SEEDS if keeps_its_split(name, plan.quick) else SPLITS, 2)
         fill(record, [(name, order, seed) for seed in range(seeds) for order in ORDERS], plan.quick)
-    report_orders(record, sets)
+    if sets:
+        report_orders(record, sets)
     if not plan.names or PEOPLE in plan.names:
         seeds = plan.seeds or plan.pick(SEEDS, 1)
         fill(record, [(PEOPLE, GIVEN, seed) for seed in range(seeds)], plan.quick)

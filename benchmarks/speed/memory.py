@@ -73,30 +73,37 @@ def fit(plan):
     table(["rows", "seconds", "peak: MiB", f"less {ROW_BYTES} bytes a row", "of the first"], lines, title)
 
 
-def prepare_classes(rows, classes, n_components):
-    """Return a fit of many classes with a given map; a fit of a few of the rows compiles."""
-    X, y = make_blobs(rows, 50, centers=classes, cluster_std=4.0, random_state=0)
+def prepare_classes(sizes, n_components):
+    """Return a fit of classes of these sizes with a given map; a fit of a few features compiles."""
+    X, y = make_blobs(sizes, 50, cluster_std=4.0, random_state=0)
     X = StandardScaler().fit_transform(X).astype(np.float32)
 
-    def fit(n, count):
-        model = FBTWSVM(feature_map="nystroem", n_components=count, gamma=0.01, random_state=0, n_jobs=1)
-        return model.fit(X[:n], y[:n])
+    def fit(count):
+        return FBTWSVM(feature_map="nystroem", n_components=count, gamma=0.01, random_state=0, n_jobs=1).fit(X, y)
 
-    fit(rows // 10, n_components // 20)
-    return lambda: fit(rows, n_components)
+    fit(n_components // 20)
+    return lambda: fit(n_components)
 
 
 def classes(plan):
     rows, count, n_components = plan.pick((20_000, 100, 2_000), (400, 10, 40))
-    progress(f"fit of {count} classes, {n_components:,} features")
-    found = measure_apart(prepare_classes, rows=rows, classes=count, n_components=n_components)
-    mapped, factor = 4 * rows * n_components, 4 * n_components**2
-    wanted = 3 * mapped + factor
-    cells = [mebibytes(found.peak), mebibytes(mapped), f"{found.peak / mapped:.2f}", mebibytes(wanted)]
+    large = rows // 4  # more than two rows a feature: then the Gram matrices of all classes are formed
+    shapes = {
+        "equal classes": [rows // count] * count,
+        "one large class": [large, *[(rows - large) // (count - 1)] * (count - 1)],
+    }
+    lines, factor = [], 4 * n_components**2
+    for name, sizes in shapes.items():
+        progress(f"fit of {count} classes, {n_components:,} features: {name}")
+        found = measure_apart(prepare_classes, sizes=sizes, n_components=n_components)
+        mapped = 4 * sum(sizes) * n_components
+        wanted = 3 * mapped + factor
+        cells = [mebibytes(found.peak), mebibytes(mapped), f"{found.peak / mapped:.2f}", mebibytes(wanted)]
+        lines.append([name, number(found.seconds), *cells, "yes" if found.peak <= wanted else "no"])
     title = f"fit of {rows:,} rows of {count} classes, {n_components:,} Nystroem features, one thread, own process\n"
     title += f"(wanted: at most 3 times the mapped rows plus {mebibytes(factor)} MiB for the class at hand)"
-    header = ["seconds", "peak: MiB", "mapped rows: MiB", "peak / mapped rows", "wanted: MiB", "reached"]
-    table(header, [[number(found.seconds), *cells, "yes" if found.peak <= wanted else "no"]], title)
+    header = ["rows", "seconds", "peak: MiB", "mapped rows: MiB", "peak / mapped rows", "wanted: MiB", "reached"]
+    table(header, lines, title)
 
 
 def learn_stream(folder, rows, columns, marks):
