@@ -6,12 +6,13 @@ from pathlib import Path
 
 from benchmarks.harness.record import Plan
 
-# part: (module[:function], what it prints); the folder of the module is the group of the part
+# part: (module[:function], what it prints)
 PARTS = {
     "floor": ("speed.fit:floor", "fit against the least work possible, on one thread and on all cores"),
     "classes": ("speed.fit:classes", "fit and predict with many classes, beside SVC"),
     "growth": ("speed.fit:growth", "seconds and memory of fit against rows"),
     "chunks": ("speed.memory:fit", "seconds and memory of fit on chunks of rows that stay in a file"),
+    "class_memory": ("speed.memory:classes", "memory of fit with 100 classes and 2,000 features"),
     "flat_memory": ("speed.memory:stream", "memory of a stream of a million rows"),
     "command": ("speed.memory:command", "memory of `fbtwsvm stream`, and where its time goes"),
     "predict": ("speed.fit:predict", "rows a second of predict, beside LinearSVC"),
@@ -26,8 +27,11 @@ PARTS = {
     "curves": ("accuracy.curves", "accuracy at equal training time, beside three rivals; curves.png"),
     "tuned": ("accuracy.tuned", "untuned and tuned models beside a tuned SVC, nine sets"),
     "tuning": ("accuracy.tuned:tuning", "what a search with FBTWSVMCV costs"),
-    "nystroem": ("accuracy.defaults:nystroem", "accuracy with Nystroem features of the paper's sizes"),
-    "defaults": ("accuracy.defaults", "each default against other values"),
+    "nystroem": ("accuracy.variants:nystroem", "accuracy with Nystroem features of the paper's sizes"),
+    "variants": ("accuracy.variants", "each default against other values"),
+    "default_time": ("defaults.seconds", "CPU seconds of FBTWSVM() beside its own choices given, SVC and boosting"),
+    "default_order": ("defaults.order", "FBTWSVM() with training rows in other orders, of people, and near-copies"),
+    "default_svc": ("defaults.svc", "FBTWSVM() and FBTWSVMCV beside a tuned SVC, 24 sets, and beside --base"),
     "one_pass": ("streams.changes:one_pass_table", "one pass against fit"),
     "chunk_sizes": ("streams.changes:chunk_sizes", "accuracy with chunks of 1 to 1,000 rows"),
     "ten_streams": ("streams.ten_streams", "accuracy and speed on ten streams, beside river's forest and SGD"),
@@ -44,7 +48,12 @@ PARTS = {
     "paper_tuning": ("paper.readings:tuning", "search over one C and reg against two of each; paper_tuning.png"),
     "paper_readings": ("paper.readings", "which reading of the paper gives its figures"),
 }
-GROUPS = ("speed", "accuracy", "streams", "paper")
+# group: its parts; a folder of modules is a group, and `defaults` has parts of other folders as well
+GROUPS = {
+    group: tuple(part for part, (module, _) in PARTS.items() if module.split(".")[0] == group)
+    for group in ("speed", "accuracy", "defaults", "streams", "paper")
+}
+GROUPS["defaults"] += ("floor", "classes", "tuning", "chunks", "class_memory", "first")
 
 
 def parse(arguments=None):
@@ -70,7 +79,7 @@ def parse(arguments=None):
         metavar="A,B",
         help="only these data sets, streams or tasks",
     )
-    parser.add_argument("--base", metavar="COMMIT", help="before_after: the commit to compare with")
+    parser.add_argument("--base", metavar="COMMIT", help="before_after, default_*: the commit to compare with")
     parser.add_argument("--out", type=Path, default=Plan.out, metavar="FOLDER", help=f"default: {Plan.out}")
     options = vars(parser.parse_args(arguments))
     wanted = options.pop("parts")
@@ -79,8 +88,8 @@ def parse(arguments=None):
         parser.error(f"unknown part {', '.join(unknown)}")
     if "before_after" in wanted and not options["base"]:
         parser.error("before_after needs --base COMMIT")
-    parts = [name for name, (module, _) in PARTS.items() if name in wanted or module.split(".")[0] in wanted]
-    return parts, Plan(**options)
+    parts = [part for name in wanted for part in GROUPS.get(name, (name,))]
+    return list(dict.fromkeys(parts)), Plan(**options)
 
 
 def main(arguments=None):

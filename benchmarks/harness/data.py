@@ -25,9 +25,9 @@ class Missing(SystemExit):
 
 
 def find(name):
-    """Return the path of NAME.npz in the data folder, its streams/ or its synthetic/, or None."""
+    """Return the path of NAME.npz in the data folder, its streams/, synthetic/ or tables/, or None."""
     folder = os.environ.get("FBTWSVM_DATA")
-    places = [Path(folder) / part / f"{name}.npz" for part in ("", "streams", "synthetic")] if folder else []
+    places = [Path(folder) / part / f"{name}.npz" for part in ("", "streams", "synthetic", "tables")] if folder else []
     return next((place for place in places if place.exists()), None)
 
 

@@ -85,10 +85,10 @@ class Plan:
     names: tuple[str, ...] = ()  # data sets, streams or tasks; none: all of them
     base: str | None = None  # commit
 
-    def record(self, part, columns):
+    def record(self, part, columns, version=__version__):
         """Return the CSV file of a part; rows of other versions and sizes are in other files."""
         sizes = "quick" if self.quick else "full"
-        return Record(self.out / f"{part}-{__version__}-{sizes}.csv", columns, resume=self.resume)
+        return Record(self.out / f"{part}-{version}-{sizes}.csv", columns, resume=self.resume)
 
     def pick(self, full, quick):
         """Return the first value, or the second one with --quick."""

@@ -38,6 +38,16 @@ def mean_sd(values, digits=2):
     return f"{np.mean(values):.{digits}f}{spread}"
 
 
+def standard_error(values):
+    """Return the standard error of a mean; 0 for a single value, whose error is not known."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def mean_error(values, digits=2):
+    """Return "mean +- standard error" of differences, with a sign."""
+    return f"{np.mean(values):+.{digits}f} +- {standard_error(values):.{digits}f}"
+
+
 def optional(value, form):
     """Return a formatted value; "-" for None."""
     return "-" if value is None else format(value, form)

@@ -1,6 +1,7 @@
 """Flat memory of fit on chunks, of a stream and of the command, with 100,000 to 1,000,000 rows that stay in files.
 
-Every run is a process of its own. And the speed of the generators, and of a model exported to ONNX beside predict.
+Every run is a process of its own. Memory of a fit of many classes. And the speed of the generators, and of a model
+exported to ONNX beside predict.
 """
 
 import io
@@ -11,6 +12,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import make_blobs
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness.data import load, load_stream
@@ -21,6 +23,7 @@ from fbtwsvm import FBTWSVM
 from fbtwsvm.data.generators import GENERATORS, make
 
 SIZES, QUICK_SIZES = (100_000, 300_000, 1_000_000), (2_000, 3_000, 4_000)
+ROW_BYTES = 16  # that a fit on chunks may keep for each row
 
 
 class FileRows:
@@ -54,16 +57,53 @@ def prepare_fit(folder, rows, columns, size, n_components):
 def fit(plan):
     sizes, size, n_components = plan.pick((SIZES, 10_000, 300), (QUICK_SIZES, 500, 20))
     X, y = load_stream("SEA_1M", sizes[-1])
-    lines = []
+    lines, first = [], None
     with tempfile.TemporaryDirectory() as folder:
         write(folder, StandardScaler().fit_transform(X), y)
         for rows in sizes:
             progress(f"fit of chunks: {rows:,} rows")
             shape = {"rows": rows, "columns": X.shape[1], "size": size, "n_components": n_components}
             found = measure_apart(prepare_fit, folder=folder, **shape)
-            lines.append([f"{rows:,}", number(found.seconds), mebibytes(found.peak)])
-    title = f"fit of chunks of {size:,} rows, one thread, each size in a process of its own (wanted: constant peak)"
-    table(["rows", "seconds", "peak: MiB"], lines, title)
+            rest = found.peak - ROW_BYTES * rows
+            first = first or rest
+            cells = [mebibytes(found.peak), mebibytes(rest), f"{rest / first:.3f}"]
+            lines.append([f"{rows:,}", number(found.seconds), *cells])
+    title = f"fit of chunks of {size:,} rows, one thread, each size in a process of its own\n"
+    title += f"(wanted: peak less {ROW_BYTES} bytes a row constant within 5 % from the least to the most rows)"
+    table(["rows", "seconds", "peak: MiB", f"less {ROW_BYTES} bytes a row", "of the first"], lines, title)
+
+
+def prepare_classes(sizes, n_components):
+    """Return a fit of classes of these sizes with a given map; a fit of a few features compiles."""
+    X, y = make_blobs(sizes, 50, cluster_std=4.0, random_state=0)
+    X = StandardScaler().fit_transform(X).astype(np.float32)
+
+    def fit(count):
+        return FBTWSVM(feature_map="nystroem", n_components=count, gamma=0.01, random_state=0, n_jobs=1).fit(X, y)
+
+    fit(n_components // 20)
+    return lambda: fit(n_components)
+
+
+def classes(plan):
+    rows, count, n_components = plan.pick((20_000, 100, 2_000), (400, 10, 40))
+    large = rows // 4  # more than two rows a feature: then the Gram matrices of all classes are formed
+    shapes = {
+        "equal classes": [rows // count] * count,
+        "one large class": [large, *[(rows - large) // (count - 1)] * (count - 1)],
+    }
+    lines, factor = [], 4 * n_components**2
+    for name, sizes in shapes.items():
+        progress(f"fit of {count} classes, {n_components:,} features: {name}")
+        found = measure_apart(prepare_classes, sizes=sizes, n_components=n_components)
+        mapped = 4 * sum(sizes) * n_components
+        wanted = 3 * mapped + factor
+        cells = [mebibytes(found.peak), mebibytes(mapped), f"{found.peak / mapped:.2f}", mebibytes(wanted)]
+        lines.append([name, number(found.seconds), *cells, "yes" if found.peak <= wanted else "no"])
+    title = f"fit of {rows:,} rows of {count} classes, {n_components:,} Nystroem features, one thread, own process\n"
+    title += f"(wanted: at most 3 times the mapped rows plus {mebibytes(factor)} MiB for the class at hand)"
+    header = ["rows", "seconds", "peak: MiB", "mapped rows: MiB", "peak / mapped rows", "wanted: MiB", "reached"]
+    table(header, lines, title)
 
 
 def learn_stream(folder, rows, columns, marks):

@@ -53,17 +53,22 @@ def test_peak_memory_is_that_above_the_memory_before():
     assert measure.measured(lambda: kept[0]).peak < 8e6
 
 
-def test_groups_are_folders_and_wrong_options_are_errors():
+def test_groups_name_parts_and_wrong_options_are_errors():
     assert parse(["streams", "--seeds", "2"])[0] == [
         name for name, (module, _) in PARTS.items() if module.startswith("streams.")
     ]
-    assert {module.split(".")[0] for module, _ in PARTS.values()} == set(GROUPS)
+    assert {part for parts in GROUPS.values() for part in parts} == set(PARTS)
+    assert parse(["floor", "defaults"])[0][:2] == ["floor", "default_time"]  # each part once
+    assert len(parse(["floor", "defaults"])[0]) == len(GROUPS["defaults"])
     for wrong in (["cat"], ["before_after"]):
         with pytest.raises(SystemExit):
             parse(wrong)
 
 
-@pytest.mark.parametrize("part", ["floor", "profile", "curves", "tuned", "one_pass", "paper_tuning", "paper_wesad"])
+QUICK_PARTS = ["floor", "class_memory", "profile", "curves", "tuned", "default_time", "default_order", "default_svc"]
+
+
+@pytest.mark.parametrize("part", [*QUICK_PARTS, "one_pass", "paper_tuning", "paper_wesad"])
 def test_quick_part(part, small_data, tmp_path, capsys):
     main([part, "--quick", "--out", str(tmp_path / "out")])
     assert capsys.readouterr().out.count("\n|---") >= 1

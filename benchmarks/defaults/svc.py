@@ -1,0 +1,92 @@
+"""FBTWSVM() and FBTWSVMCV beside a tuned SVC on nine sets and fifteen open tables, and beside an earlier version."""
+
+import time
+
+import numpy as np
+
+from benchmarks.accuracy.tuned import TUNED, UNTUNED, ours
+from benchmarks.defaults import base, rival
+from benchmarks.defaults.sets import NINE, QUICK, TABLES, split
+from benchmarks.harness.measure import threads
+from benchmarks.harness.table import mean_error, progress, standard_error, table
+
+COLUMNS = ("dataset", "method", "seed", "accuracy", "cpu_seconds", "settings")
+SETS = (*NINE, *TABLES)
+
+
+def own_results(plan, sets, seeds):
+    """Return the record of FBTWSVM() and FBTWSVMCV."""
+    record = plan.record("default_svc", COLUMNS)
+    with threads(1):
+        for name in sets:
+            for seed in range(seeds):
+                for method in (UNTUNED, TUNED):
+                    if not record.select(dataset=name, method=method, seed=seed):
+                        progress(f"{name}: {method}, seed {seed}")
+                        record.add(dataset=name, method=method, seed=seed, **measure(name, method, seed, plan.quick))
+    return record
+
+
+def measure(name, method, seed, quick):
+    X, y, X_test, y_test = split(name, seed, quick=quick)
+    start = time.process_time()
+    model, settings = ours(method, X, y, seed)
+    seconds = time.process_time() - start
+    settings = {key: value.item() if isinstance(value, np.generic) else value for key, value in settings.items()}
+    return {"accuracy": 100 * model.score(X_test, y_test), "cpu_seconds": seconds, "settings": settings}
+
+
+def scores(record, seeds, **cells):
+    """Return the accuracies of the seeds in their order; a single one stands for all."""
+    found = {row["seed"]: row["accuracy"] for row in record.select(**cells)}
+    return np.array([found[seed] if len(found) > 1 else found[0] for seed in range(seeds)])
+
+
+def report_svc(own, svc, sets, seeds):
+    lines, untuned, tuned = [], {}, {}
+    for name in sets:
+        theirs = scores(svc, seeds, dataset=name)
+        cells = [f"{theirs.mean():.2f}"]
+        for method, differences in ((UNTUNED, untuned), (TUNED, tuned)):
+            mine = scores(own, seeds, dataset=name, method=method)
+            differences[name] = mine - theirs
+            cells += [f"{mine.mean():.2f}", mean_error(mine - theirs)]
+        rows = svc.select(dataset=name)
+        lines.append([name, len(rows), f"{rows[0]['tuning_rows']:,}", *cells])
+    title = f"Test accuracy in %, mean over {seeds} stratified splits of train and test together (splits: {seeds}), or "
+    title += f"over {seeds} seeds of ours where the set's own split is used (splits: 1);\nless SVC's: mean of the "
+    title += f"paired differences +- standard error. SVC is tuned on at most {rival.MOST_ROWS:,} training rows\n"
+    title += '(stratified; "tuned on"), by 3 shuffled folds, 9 gammas x 4 C, and fitted on all of them'
+    table(["data", "splits", "tuned on", "SVC", UNTUNED, "less SVC's", TUNED, "less SVC's"], lines, title)
+    mean = np.mean([values.mean() for values in untuned.values()])
+    low = [name for name, values in untuned.items() if values.mean() + 2 * standard_error(values) < -1.0]
+    reached = sum(values.mean() >= 0 for values in tuned.values())
+    worst = min(tuned, key=lambda name: tuned[name].mean())
+    print(f"\n{UNTUNED} less the tuned SVC: {mean:+.2f} on average (wanted: at least 0.0); below -1.0 by more than two "
+          f"standard errors: {', '.join(low) or 'none'} (wanted: none)\n"
+          f"{TUNED} is at or above the tuned SVC on {reached} of {len(sets)} sets (wanted: two thirds); its largest "
+          f"deficit is {max(0.0, -tuned[worst].mean()):.2f} points, on {worst} (wanted: 0.5)")  # fmt: skip
+
+
+def report_base(own, before, sets, seeds, commit):
+    lines, differences = [], []
+    for name in sets:
+        old, new = scores(before, seeds, dataset=name), scores(own, seeds, dataset=name, method=UNTUNED)
+        differences.append((new - old).mean())
+        lines.append([name, f"{old.mean():.2f}", f"{new.mean():.2f}", mean_error(new - old)])
+    title = f"{UNTUNED} beside {commit}: test accuracy in %, mean of {seeds} seeds or splits; on average "
+    title += f"{np.mean(differences):+.2f} (wanted: at least -0.1)"
+    table(["data", commit, "now", "difference"], lines, title)
+
+
+def run(plan):
+    sets, seeds = plan.chosen(SETS, QUICK), plan.seeds or plan.pick(5, 2)
+    svc = rival.results(plan, sets, seeds)
+    nine = [name for name in sets if name in NINE]
+    before = base.results(plan, "default_svc", [(name, seed) for name in nine for seed in range(seeds)])
+    own = own_results(plan, sets, seeds)
+    report_svc(own, svc, sets, seeds)
+    if before and nine:
+        report_base(own, before, nine, seeds, plan.base)
+    else:
+        print("\nNot compared with an earlier version: give --base COMMIT.")
