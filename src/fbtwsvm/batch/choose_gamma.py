@@ -1,9 +1,9 @@
 """gamma="auto": a search on a sample for the gamma whose kernel classifies held-out rows best.
 
-A kernel is judged by ridge regression on landmarks (see `ridge`), with random thirds of the sample held out.  Neighbouring
-rows often belong to one person, hour or batch.  If contiguous thirds of the rows are classified far worse than random
-ones, new rows are likely to be as new as these, and contiguous thirds decide.  Groups that the user gives decide in any
-case.
+A kernel is judged by ridge regression on landmarks (see `ridge`), with random thirds of the sample held out.
+Neighbouring rows often belong to one person, hour or batch.  If contiguous thirds of the rows are classified far worse
+than random ones, new rows are likely to be as new as these, and contiguous thirds decide.  Groups that the user gives
+decide in any case.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A quick judge of feature maps: ridge regression of the labels on mapped rows, some of which are held out.
 
-It ranks maps as the planes do (docs/defaults.md), in a small part of their time: one Gram matrix serves all classes, and
-that of the training rows of a fold is that of all rows minus that of the rows held out.
+It ranks maps as the planes do (docs/defaults.md), in a small part of their time: one Gram matrix serves all classes,
+and those of the folds add up to that of the training rows.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def held_out_hits(
     """Return which judged rows are classified correctly, with the best ridge, by the first columns of the rows.
 
     The result has one line for each of the `sizes`, numbers of leading columns; without them, one for all columns.
-    `labels` are 0, 1, 2, ...  The ridge is multiplied by the matrix `penalty`, by default the identity.  Rows that are not
-    judged are False.
+    `labels` are 0, 1, 2, ...  The ridge is multiplied by the matrix `penalty`, by default the identity.  Rows that are
+    not judged are False.
     """
     sizes = sizes or (rows.shape[1],)
     penalty = np.eye(rows.shape[1]) if penalty is None else penalty
@@ -63,7 +63,7 @@ def held_out_hits(
                 values = tested[:, :size] @ planes.astype(rows.dtype)
                 hits[k, place, judged] = values.argmax(axis=1) == labels[judged]
     best = (hits @ (weights * held_out.judged)).argmax(axis=0)
-    return hits[best, np.arange(len(sizes))]
+    return np.asarray(hits[best, np.arange(len(sizes))])
 
 
 def _sums(rows: Array, targets: Array, root: Array, part: Array) -> tuple[Array, Array]:
