@@ -1,11 +1,14 @@
 """FBTWSVMCV: the scores of a plain grid search, shared work, early stops, scikit-learn's conventions."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification
+from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -213,3 +216,88 @@ def test_parzen_estimators_search_within_the_ranges():
 def test_one_value_is_given_in_a_list(name):
     with pytest.raises(ValueError, match=rf"{name}=10\.0: an int is a number of values.* use \[10\.0\]"):
         FBTWSVMCV(**{name: 10.0}).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_the_grid_goes_on_beyond_an_edge_with_the_best_value():
+    """Fine stripes need a gamma far above the five values around a wrong start."""
+    search = FBTWSVMCV(FBTWSVM(random_state=0), gamma=3, C=[1.0], reg=[0.01], membership=None, random_state=0)
+    X, y = stripes(600)
+    with mock.patch("fbtwsvm.search.folds.choose_gamma", return_value=0.05):
+        search.fit(X, y)
+    tried = sorted(set(search.cv_results_["param_gamma"].tolist()))
+    assert tried[:3] == [0.025, 0.05, 0.1]
+    assert len(tried) == 7  # four more, as many as are allowed
+    np.testing.assert_allclose(np.diff(np.log2(tried)), 1.0)
+    assert search.best_params_["gamma"] > 0.1
+
+
+def test_a_list_of_the_user_is_not_continued():
+    X, y = stripes(300)
+    search = FBTWSVMCV(FBTWSVM(random_state=0), gamma=[0.01, 0.05], C=[1.0], reg=[0.01], membership=None).fit(X, y)
+    assert len(search.cv_results_["params"]) == 2
+
+
+def stripes(n):
+    X = np.random.default_rng(0).uniform(0, 6, size=(n, 2))
+    return X, X[:, 0].astype(int) % 2
+
+
+SMALL_GRID = {"gamma": [0.1, 0.5], "C": [1.0], "reg": [0.01], "membership": None}
+
+
+def test_a_fold_that_cannot_be_fitted_has_no_score_and_a_warning():
+    X, y = stripes(200)
+    one_class = np.flatnonzero(y == 0)
+    folds = [
+        (np.arange(0, 100), np.arange(100, 200)),
+        (one_class, np.arange(100)),
+        (np.arange(100, 200), np.arange(100)),
+    ]
+    search = FBTWSVMCV(FBTWSVM(), **SMALL_GRID, cv=folds)
+    with pytest.warns(FitFailedWarning, match=r"Fold 1 cannot be fitted.*one class only"):
+        search.fit(X, y)
+    results = search.cv_results_
+    assert np.isnan(results["split1_test_score"]).all()
+    expected = (results["split0_test_score"] + results["split2_test_score"]) / 2
+    np.testing.assert_allclose(results["mean_test_score"], expected)
+    with pytest.warns(FitFailedWarning, match="its score is 0.0"):
+        assert (search.set_params(error_score=0.0).fit(X, y).cv_results_["split1_test_score"] == 0.0).all()
+    with pytest.raises(ValueError, match="one class only"):
+        search.set_params(error_score="raise").fit(X, y)
+
+
+def test_no_fold_at_all_is_an_error():
+    X, y = stripes(200)
+    search = FBTWSVMCV(FBTWSVM(), **SMALL_GRID, cv=[(np.flatnonzero(y == 0), np.arange(100))])
+    with pytest.warns(FitFailedWarning), pytest.raises(ValueError, match="No fold could be fitted"):
+        search.fit(X, y)
+
+
+def test_the_result_does_not_depend_on_n_jobs():
+    X, y = stripes(300)
+    one, two = (FBTWSVMCV(FBTWSVM(random_state=0), **SMALL_GRID, n_jobs=n).fit(X, y) for n in (1, 2))
+    assert (one.cv_results_["mean_test_score"] == two.cv_results_["mean_test_score"]).all()
+    assert two.best_estimator_.n_jobs == 2
+
+
+def test_groups_reach_the_folds_and_gamma():
+    X, y = stripes(300)
+    groups = np.arange(300) // 30
+    search = FBTWSVMCV(FBTWSVM(random_state=0), gamma=3, C=[1.0], reg=[0.01], membership=None, cv=GroupKFold(3))
+    with mock.patch("fbtwsvm.search.folds.choose_gamma", return_value=1.0) as chosen:
+        search.fit(X, y, groups=groups)
+    assert (chosen.call_args.kwargs["groups"] == groups).all()
+    with pytest.raises(ValueError, match="groups"):
+        search.fit(X, y)
+
+
+def test_search_and_last_fit_decide_by_the_same_rule():
+    """One fold that trains on all rows has the score of the last fit on the same test rows."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 3))
+    y = (X[:, 0] + random.normal(0, 1.0, size=120) > 1.2).astype(int)  # unequal classes: offsets matter
+    model = FBTWSVM(random_state=0, tol=1e-6)
+    search = FBTWSVMCV(model, gamma=[0.3], C=[1.0], reg=[0.01], membership=None, cv=[(np.arange(120), np.arange(120))])
+    search.fit(X, y)
+    assert search.best_score_ == search.best_estimator_.score(X, y)
+    assert search.best_score_ != clone(model).set_params(decision="value", gamma=0.3).fit(X, y).score(X, y)

@@ -32,6 +32,7 @@ _MOST_CLASSES = 100
 _FAR_BEHIND = 0.1  # accuracy below the best at which larger powers are not tried any more
 _JITTER = 1e-7  # times the number of landmarks: keeps their kernel matrix definite
 _ORDER_MATTERS = 0.1  # accuracy that contiguous thirds must lose against random ones to decide
+_UNSURE = 0.05  # accuracies of three contiguous parts that differ by less are alike: the smaller gamma is safer
 _LOWEST_STREAM, _HIGHEST_STREAM = -8, 2  # powers of 2 tried on a stream, whose first rows may be much alike
 _MISSED = 0.01  # largest mean residual of left-out landmarks
 
@@ -98,7 +99,7 @@ def _best_power(
         shuffled.max(),
         contiguous.max(),
     )
-    return min(best, ladder.best(contiguous))
+    return min(best, ladder.best(contiguous, _UNSURE))
 
 
 def largest_gamma(X: Any, kernel: str, start: float, count: int, seed: int) -> float:
@@ -169,13 +170,13 @@ class _Ladder:
         weights = self.weights * self.judged
         return float(hits @ weights / weights.sum())
 
-    def best(self, accuracies: Array) -> int:
-        """Return the power with the best accuracy, averaged with its neighbours; the smaller of equal ones."""
+    def best(self, accuracies: Array, tolerance: float = 0.0) -> int:
+        """Return the smallest power whose accuracy, averaged with its neighbours, is within `tolerance` of the best."""
         for power, accuracy in zip(self.powers, accuracies, strict=True):
             LOG.debug("gamma 2^%d times scale: accuracy %.4f", power, accuracy)
         padded = np.pad(accuracies, 1, mode="edge")
         smooth = 0.25 * padded[:-2] + 0.5 * padded[1:-1] + 0.25 * padded[2:]
-        return self.powers[int(smooth.argmax())]
+        return self.powers[int(np.flatnonzero(smooth >= smooth.max() - tolerance)[0])]
 
 
 def _some_classes(rows: TrainingRows, groups: Array | None) -> tuple[TrainingRows, Array | None]:

@@ -1,0 +1,62 @@
+"""Rows that were made by interpolation are found, and only those."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from fbtwsvm import FBTWSVM
+from fbtwsvm.batch.interpolated import without_interpolated
+from fbtwsvm.model.rows import arrange
+
+ORIGINAL, MADE = 60, 500
+
+
+@pytest.fixture
+def filled_up():
+    """Return 560 rows of two classes; all but 60 of the second were made of these."""
+    random = np.random.default_rng(0)
+    own = random.normal(size=(ORIGINAL, 8))
+    first = random.integers(ORIGINAL, size=MADE)
+    near = np.argsort(((own[:, None] - own) ** 2).sum(axis=2), axis=1)[:, 1:6]
+    second = near[first, random.integers(5, size=MADE)]
+    made = own[first] + random.uniform(size=(MADE, 1)) * (own[second] - own[first])
+    X = np.concatenate([random.normal(size=(ORIGINAL + MADE, 8)) + 1.0, own, made])
+    return X, np.repeat([0, 1], ORIGINAL + MADE)
+
+
+def arranged(X, y):
+    return arrange(X, y, np.ones(len(y)), 2, merge=False)
+
+
+def test_rows_made_of_two_others_are_left_out(filled_up):
+    X, y = filled_up
+    rows = without_interpolated(arranged(X, y), seed=0)
+    kept = {row.tobytes() for row in rows.X[rows.labels == 1]}
+    assert np.diff(rows.starts)[0] == ORIGINAL + MADE  # the other class stays whole
+    assert ORIGINAL <= len(kept) < 2 * ORIGINAL
+    assert kept >= {row.tobytes() for row in X[ORIGINAL + MADE :][:ORIGINAL]}
+    totals = [rows.weights[first:last].sum() for first, last in pairwise(rows.starts)]
+    np.testing.assert_allclose(totals, ORIGINAL + MADE)  # classes weigh what they did
+
+
+def test_gamma_does_not_depend_on_them(filled_up):
+    X, y = filled_up
+    real = np.arange(len(y)) < 2 * ORIGINAL + MADE
+    weights = np.where(y == 1, (ORIGINAL + MADE) / ORIGINAL, 1.0)
+    alone = FBTWSVM(random_state=0).fit(X[real], y[real], weights[real]).gamma_
+    filled = FBTWSVM(random_state=0).fit(X, y).gamma_
+    assert 0.2 < filled / alone < 5.0
+
+
+@pytest.mark.parametrize("columns", [2, 3, 10])
+def test_other_rows_stay(columns):
+    X, y = np.random.default_rng(0).normal(size=(400, columns)), np.repeat([0, 1], 200)
+    rows = arranged(X, y)
+    assert without_interpolated(rows, seed=0) is rows
+
+
+def test_rows_along_a_line_stay():
+    t = np.random.default_rng(0).uniform(size=(400, 1))
+    rows = arranged(np.column_stack([t, 2 * t, 3 * t]), np.repeat([0, 1], 200))
+    assert without_interpolated(rows, seed=0) is rows
