@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib import import_module
 
+import numpy as np
 import pytest
 
 import fbtwsvm
@@ -80,7 +81,8 @@ def test_docstring_names_every_parameter_with_its_default(thing):
         if parameter.default is not inspect.Parameter.empty:
             shown = re.search(r"default=(.+)$", documented[name], flags=re.MULTILINE)
             assert shown, f"{name} has no default in the docstring"
-            assert ast.literal_eval(shown.group(1).rstrip(".")) == parameter.default
+            text = shown.group(1).rstrip(".")
+            assert parameter.default is np.nan if text == "np.nan" else ast.literal_eval(text) == parameter.default
 
 
 @pytest.mark.parametrize(

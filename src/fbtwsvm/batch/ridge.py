@@ -15,7 +15,7 @@ from scipy.linalg import cho_solve
 from .._arrays import Array
 from .._linalg import lower_factor
 
-_RIDGES = (0.01, 0.1, 1.0)  # for mapped rows with a mean square norm of about one
+RIDGE = 0.01  # for mapped rows with a mean square norm of about one: the default `reg` of the planes
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def held_out_hits(
     sizes: Sequence[int] = (),
     penalty: Array | None = None,
 ) -> Array:
-    """Return which judged rows are classified correctly, with the best ridge, by the first columns of the rows.
+    """Return which judged rows are classified correctly by the first columns of the rows.
 
     The result has one line for each of the `sizes`, numbers of leading columns; without them, one for all columns.
     `labels` are 0, 1, 2, ...  The ridge is multiplied by the matrix `penalty`, by default the identity.  Rows that are
@@ -48,22 +48,20 @@ def held_out_hits(
     targets = np.where(labels[:, None] == np.arange(labels.max() + 1), 1.0, -1.0).astype(rows.dtype)
     root = np.sqrt(weights / weights.mean()).astype(rows.dtype)[:, None]
     parts = {int(fold): _sums(rows, targets, root, held_out.folds == fold) for fold in np.unique(held_out.folds)}
-    hits = np.zeros((len(_RIDGES), len(sizes), len(rows)), dtype=bool)
+    hits = np.zeros((len(sizes), len(rows)), dtype=bool)
     for fold in parts.keys() - {-1}:
         others = [part for other, part in parts.items() if other != fold]
         if not others:
             continue  # nothing to learn from
         gram, sums = (sum(part) for part in zip(*others, strict=True))
+        system = gram + RIDGE * penalty
         judged = np.flatnonzero((held_out.folds == fold) & held_out.judged)
         tested = rows[judged]
-        for place, size in enumerate(sizes):
-            for k, ridge in enumerate(_RIDGES):
-                factor = _factor(gram[:size, :size] + ridge * penalty[:size, :size])
-                planes = cho_solve((factor, True), sums[:size], check_finite=False)
-                values = tested[:, :size] @ planes.astype(rows.dtype)
-                hits[k, place, judged] = values.argmax(axis=1) == labels[judged]
-    best = (hits @ (weights * held_out.judged)).argmax(axis=0)
-    return np.asarray(hits[best, np.arange(len(sizes))])
+        for line, size in zip(hits, sizes, strict=True):
+            planes = cho_solve((_factor(system[:size, :size]), True), sums[:size], check_finite=False)
+            values = tested[:, :size] @ planes.astype(rows.dtype)
+            line[judged] = values.argmax(axis=1) == labels[judged]
+    return hits
 
 
 def _sums(rows: Array, targets: Array, root: Array, part: Array) -> tuple[Array, Array]:

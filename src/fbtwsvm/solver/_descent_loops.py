@@ -288,11 +288,12 @@ def left_out_near(q, cross, leverage, values, box, alpha, ridge, noise, out):
 
 
 @compiled
-def left_out_pushed(q, diagonal, v, wanted, box, alpha, out):
+def left_out_pushed(q, diagonal, v, wanted, box, alpha, tol, out):
     """Write the left-out values of pushed rows into `out`.
 
     Without a row, other rows may move to or from the margin.  The plane is therefore solved again without it, starting
-    from the solution (`v` = Q alpha).  Rows with alpha = 0 have no part in the plane and keep their value.
+    from the solution (`v` = Q alpha), to ten times `tol` within limits: the decision rule needs no more.  Rows with
+    alpha = 0 have no part in the plane and keep their value.
     """
     primal_at_zero, bounds = _sum(box), _no_bounds()
     for j in range(alpha.shape[0]):
@@ -311,7 +312,7 @@ def left_out_pushed(q, diagonal, v, wanted, box, alpha, out):
                 moved,
                 np.bool_(True),
                 primal_at_zero,
-                1e-2,
+                min(max(10.0 * tol, 1e-3), 1e-2),
                 np.int64(LEFT_OUT_SWEEPS),
                 j,
                 bounds,
@@ -415,7 +416,7 @@ def solve_kernel_blocks(
                 left_out_near(
                     q, crossed[first:last], leverage, values, block_box, block_alpha, ridge, noise, near_out[m, :, b]
                 )
-                left_out_pushed(q, diagonal, v, wanted[first:last], block_box, block_alpha, pushed)
+                left_out_pushed(q, diagonal, v, wanted[first:last], block_box, block_alpha, tol, pushed)
             else:
                 for i in range(last - first):
                     pushed[i] = -v[i]
@@ -494,7 +495,7 @@ def solve_row_blocks(
 
 @compiled
 def left_out_blocks(
-    rows, signs, starts, near, cross, leverage, near_values, wanted, box, alpha, ridge, values, near_out
+    rows, signs, starts, near, cross, leverage, near_values, wanted, box, alpha, ridge, tol, values, near_out
 ):
     """Compute left-out values of the planes near class `near`, for classes with at most SMALL_BLOCK working-set rows.
 
@@ -521,4 +522,4 @@ def left_out_blocks(
         v = np.empty(last - first, dtype=q.dtype)
         for i in range(last - first):
             v[i] = -values[first + i]
-        left_out_pushed(q, _diagonal(q), v, wanted[first:last], block_box, block_alpha, values[first:last])
+        left_out_pushed(q, _diagonal(q), v, wanted[first:last], block_box, block_alpha, tol, values[first:last])

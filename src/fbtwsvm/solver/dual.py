@@ -70,7 +70,7 @@ def _classes_at_once(rows: Array, problem: Problem) -> int:
     """Return how many classes are solved at a time, so that they need about half as much memory as the rows."""
     n, n_columns = rows.shape
     largest = int(np.diff(problem.starts).max())
-    one_class = n_columns * (min(n_columns, largest) + min(n, _USUAL_SET))
+    one_class = n_columns * max(1, min(n_columns, largest) + min(n, _USUAL_SET))
     room = max(6 * n * n_columns // 10, 16_000_000) // one_class
     return max(1, min(problem.n_classes, int(room)))
 

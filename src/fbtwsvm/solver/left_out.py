@@ -105,7 +105,7 @@ def left_out_features(solved: _Solved, solution: Solution) -> None:
     near_out = near_values.astype(np.float64)
     _descent_loops.left_out_blocks(
         solved.whitened, whitener.signs, starts, a, cross, leverage, near_values, wanted, box, alpha,
-        ridge(solved.rows.dtype), values, near_out,
+        ridge(solved.rows.dtype), problem.options.tol, values, near_out,
     )  # fmt: skip
     for b in problem.large_blocks(starts):
         if b != a:
