@@ -28,6 +28,7 @@ PARTS = {
     "tuned": ("accuracy.tuned", "untuned and tuned models beside a tuned SVC, nine sets"),
     "tuning": ("accuracy.tuned:tuning", "what a search with FBTWSVMCV costs"),
     "nystroem": ("accuracy.variants:nystroem", "accuracy with Nystroem features of the paper's sizes"),
+    "gamma": ("accuracy.gamma", 'how gamma="auto" judges a kernel, beside other ways'),
     "variants": ("accuracy.variants", "each default against other values"),
     "default_time": ("defaults.seconds", "CPU seconds of FBTWSVM() beside its own choices given, SVC and boosting"),
     "default_order": ("defaults.order", "FBTWSVM() with training rows in other orders, of people, and near-copies"),
