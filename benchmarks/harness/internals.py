@@ -1,11 +1,16 @@
 """The only place that looks below the public interface of fbtwsvm; names here follow the package when it moves."""
 
+from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 
-from fbtwsvm.classifier import model_of
+from fbtwsvm import FBTWSVM
+from fbtwsvm.batch import choose_gamma, ridge
+from fbtwsvm.batch.prepare import ordered
+from fbtwsvm.classifier import model_of, parameters_of
 from fbtwsvm.online.resolve import resolve
 
 # What `profile` measures: where a function is defined, and what it is called in the table.
@@ -49,3 +54,13 @@ def distance_to_fresh_solve(model):
     member.mark_changed(slice(None), sums=True, rows=True)
     resolve(member)
     return float(np.linalg.norm(member.planes - known) / np.linalg.norm(known))
+
+
+def chosen_gamma(X, y, changes):
+    """Return what gamma="auto" is on these rows, with other values of some constants of its search."""
+    parameters = parameters_of(FBTWSVM(random_state=0, n_jobs=1))
+    rows = ordered(parameters, X, y, None)[1]
+    with ExitStack() as stack:
+        for name, value in changes.items():
+            stack.enter_context(mock.patch.object(ridge if hasattr(ridge, name) else choose_gamma, name, value))
+        return choose_gamma.choose_gamma(parameters, rows, seed=0)
