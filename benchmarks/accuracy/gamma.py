@@ -1,17 +1,18 @@
 """How gamma="auto" judges a kernel, beside other ways to do it, on splits of training parts alone.
 
-At most 6,000 training rows of each set are split 70 : 30 at random; test parts are never read. The planes themselves are
-fitted with every gamma on the 70 %, and classify the 30 %. A way to choose gamma is as good as its choice is near the
-best of these.
+At most 6,000 training rows of each set are split 70 : 30 at random; test parts are never used. The planes themselves
+are fitted with every gamma on the 70 %, and classify the 30 %. A way to choose gamma is as good as its choice is near
+the best of these.
 """
 
 import time
 
 import numpy as np
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
-from benchmarks.defaults.sets import NINE, TABLES, split
-from benchmarks.harness.data import gamma_scale
+from benchmarks.defaults.sets import NINE, TABLES, rows_of
+from benchmarks.harness.data import SCALED, gamma_scale
 from benchmarks.harness.internals import chosen_gamma
 from benchmarks.harness.measure import threads
 from benchmarks.harness.table import mean_error, progress, table
@@ -31,7 +32,9 @@ WAYS = {
 
 
 def splits(name, count, quick):
-    X, y, _, _ = split(name, 0, quick=quick)
+    X, y, _, _ = rows_of(name, quick)
+    if name in SCALED or name in TABLES:
+        X = StandardScaler().fit_transform(X)
     if len(X) > 6_000:
         X, _, y, _ = train_test_split(X, y, train_size=6_000, stratify=y, random_state=0)
     for seed in range(count):

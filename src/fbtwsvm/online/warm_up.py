@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arrays import Array, array_bytes
+from .._threads import few_threads
 from ..batch.fit import fit_rows
 from ..batch.model import BatchModel
 from ..model.decision import Answers, Decision
@@ -16,7 +17,7 @@ from ..model.mapping import Mapping
 from ..model.rows import CheckedRows
 from ..model.settings import Parameters
 from .heavy import refuse_heavy_first_rows
-from .model import StreamModel, refuse_known
+from .model import StreamModel, refuse_known, stream_components
 from .start import start_stream
 from .unlearn import Unlearned
 
@@ -59,10 +60,12 @@ class WarmUpModel:
         """Return the model of all rows so far; the last `n_new` are new to the provisional model."""
         wanted = warm_up_rows(parameters)
         if len(rows) >= wanted:
-            stream = start_stream(rows.take(slice(0, wanted)), parameters)
-            return stream.learn(rows.take(slice(wanted, None)), parameters)
+            with few_threads(stream_components(parameters)):
+                stream = start_stream(rows.take(slice(0, wanted)), parameters)
+                return stream.learn(rows.take(slice(wanted, None)), parameters)
         if wanted <= _EARLY:
-            return cls(rows, wanted, _quick_fit(rows, parameters))
+            with few_threads(len(rows)):
+                return cls(rows, wanted, _quick_fit(rows, parameters))
         new, small = rows.take(slice(len(rows) - n_new, None)), small_stream(parameters)
         if provisional is None:
             return cls(rows, wanted, WarmUpModel.begin(new, small))
