@@ -1,7 +1,10 @@
 """gamma="auto": the kernel that classifies held-out rows best, whatever the order of the rows."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.datasets import make_blobs
 from sklearn.pipeline import make_pipeline
@@ -31,12 +34,12 @@ def test_very_many_classes(monkeypatch):
 
 
 def clusters(n=2400):
-    """Return rows of two classes in 30 clusters each, and their clusters."""
+    """Return rows of two classes in 100 clusters each, and their clusters."""
     random = np.random.default_rng(0)
-    cluster = random.integers(60, size=n)
-    X = random.normal(0, 1.0, size=(60, 6))[cluster] + random.normal(0, 0.1, size=(n, 6))
+    cluster = random.integers(200, size=n)
+    X = random.normal(0, 1.0, size=(200, 6))[cluster] + random.normal(0, 0.1, size=(n, 6))
     y = cluster % 2
-    X[:, 0] += 2.0 * y
+    X[:, 0] += 2.5 * y
     return X, y, cluster
 
 
@@ -111,3 +114,16 @@ def test_the_choice_is_near_the_best_gamma_of_the_planes():
         assert max(scores) - min(scores) > 0.05  # the choice matters
         behind.append(max(scores) - score("auto"))
     assert np.mean(behind) < 0.01
+
+
+def test_sparse_rows_of_very_many_columns_are_not_made_dense():
+    random = np.random.default_rng(0)
+    y = random.integers(2, size=2500)
+    places = random.integers(50_000, size=(2500, 20)) + 50_000 * y[:, None] * (random.uniform(size=(2500, 20)) < 0.7)
+    X = sp.csr_array((np.ones(50_000), places.ravel(), np.arange(0, 50_001, 20)), shape=(2500, 100_000))
+    model = FBTWSVM(random_state=0, n_components=50)
+    tracemalloc.start()
+    model.fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100 * 2**20  # the rows of the sample, made dense, would take 960 MB

@@ -86,7 +86,7 @@ def _best_power(
     random_thirds = np.where(ladder.judged, shuffled_folds(ladder.labels, random), -1)
     shuffled = ladder.accuracies(HeldOut(random_thirds, ladder.judged))
     best = ladder.best(shuffled)
-    if rows.small or is_sorted_by_column(ladder.X, ladder.labels):
+    if rows.small or (not sp.issparse(ladder.X) and is_sorted_by_column(ladder.X, ladder.labels)):
         return best
     thirds = HeldOut(contiguous_folds(ladder.labels), ladder.judged)
     if ladder.accuracy(best, thirds) > shuffled.max() - _ORDER_MATTERS:
@@ -130,7 +130,7 @@ class _Ladder:
     def __init__(
         self, sample: TrainingRows, kernel: str, scale: float, powers: range, random: np.random.Generator
     ) -> None:
-        self.X = (sample.X.toarray() if sp.issparse(sample.X) else sample.X).astype(np.float64)
+        self.X = sample.X.astype(np.float64)
         self.labels, self.weights, self.powers = sample.labels, sample.weights, powers
         self.landmarks = random.permutation(sample.n)[: max(1, sample.n // _ROWS_OF_LANDMARK)]
         self.judged = np.ones(sample.n, dtype=bool)
