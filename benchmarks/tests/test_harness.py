@@ -65,7 +65,17 @@ def test_groups_name_parts_and_wrong_options_are_errors():
             parse(wrong)
 
 
-QUICK_PARTS = ["floor", "class_memory", "profile", "curves", "gamma", "tuned", "default_time", "default_order", "default_svc"]
+QUICK_PARTS = [
+    "floor",
+    "class_memory",
+    "profile",
+    "curves",
+    "gamma",
+    "tuned",
+    "default_time",
+    "default_order",
+    "default_svc",
+]
 
 
 @pytest.mark.parametrize("part", [*QUICK_PARTS, "one_pass", "paper_tuning", "paper_wesad"])
