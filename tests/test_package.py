@@ -71,6 +71,16 @@ def test_garbage_collection_goes_on_afterwards():
     assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
 
 
+def test_a_name_is_loaded_once_and_garbage_collection_goes_on():
+    """What is looked up again must not make all objects old, which would keep them from being collected."""
+    gc.collect()
+    for _ in range(2000):
+        cycle: list = []
+        cycle.append(cycle)
+        fbtwsvm.FBTWSVM  # noqa: B018
+    assert gc.get_count()[1] or gc.get_count()[2]  # young objects were collected meanwhile
+
+
 @pytest.mark.parametrize("thing", DOCUMENTED, ids=lambda thing: thing.__name__)
 def test_docstring_names_every_parameter_with_its_default(thing):
     text = inspect.getdoc(thing).split("Parameters\n----------\n")[1].split("\n\n")[0].replace("\\\n", " ")

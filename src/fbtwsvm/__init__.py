@@ -25,5 +25,6 @@ _HOMES = {"FBTWSVM": "classifier", "FBTWSVMCV": "search", "load": "export.modelf
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         with without_collection():
-            return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+            value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,10 +17,10 @@ def _read(terminal):
         return b""
 
 
-@pytest.mark.parametrize(("verb", "begun"), [("train", b"log loss"), ("tune", b"0 of ")])
+@pytest.mark.parametrize(("verb", "begun"), [("train", b"solving the planes"), ("tune", b"0 of ")])
 def test_an_interrupted_fit_says_so_and_leaves_the_older_model(verb, begun, tmp_path):
     """The command runs on a terminal, whose progress bar shows when the fit or the search has begun."""
-    called("generate", "rbf", "-n", 1500, "--features", 4, "--classes", 3, "-o", tmp_path / "rows.csv")
+    called("generate", "rbf", "-n", 20_000, "--features", 4, "--classes", 3, "-o", tmp_path / "rows.csv")
     model = tmp_path / "m.fbt"
     model.write_text("older")
     before = sorted(tmp_path.iterdir())

@@ -88,7 +88,7 @@ def test_a_stream_that_waits_for_rows(number, tmp_path, monkeypatch):
         process.send_signal(number)
         told, said = process.communicate(timeout=60)
     assert process.returncode == STATUS[number]
-    assert said == "fbtwsvm: interrupted; m.fbt has learned 400 rows\n"
+    assert said.splitlines()[-1] == "fbtwsvm: interrupted; m.fbt has learned 400 rows"  # the first may be: compiling
     assert "(interrupted)" in told
     assert sorted(os.listdir()) == ["m.fbt", "r.png"]
 

@@ -1,5 +1,7 @@
 """Which way solves which plane, and the sample that comes first."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from fbtwsvm.solver import choose
 from fbtwsvm.solver.factors import gram_matrix
 from fbtwsvm.solver.newton import RowReader
 from helpers import noisy_rows
-from reference import class_means, largest_error, make_problem, solve_cold
+from reference import SINGLE, certificate, class_means, largest_error, make_problem, solve_cold
 
 
 def solve_mapped(rows, box, problem, multiples=(1.0,)):
@@ -39,6 +41,24 @@ def test_rows_and_columns_decide_the_way(sizes, n_columns, many, way, monkeypatc
     (solution,) = solve_mapped(rows, box, problem)
     assert called == [way]
     assert largest_error(solution.planes, rows, box, problem) <= 1e-3
+
+
+@pytest.mark.parametrize("reg", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_the_gap_of_rows_in_float32_is_true(reg, tol):
+    """The kernel form divides rounding errors of inner products by reg.  Wide kernels make rows that are much alike."""
+    random = np.random.default_rng(0)
+    waves = random.normal(size=(140, 6)) @ random.normal(0, 0.3, size=(6, 200))
+    rows = np.column_stack([np.cos(waves), np.sin(waves), np.full(140, np.sqrt(200))]).astype(np.float32)
+    rows /= np.float32(np.sqrt(200))
+    _, box, problem = make_problem((60, 80), 5, seed=0, weighted=True, tol=tol)
+    problem = replace(problem, reg=np.full(2, reg))
+    (solution,) = solve_mapped(rows, box, problem)
+    assert 0 < solution.gaps.max() <= tol
+    exact = rows.astype(np.float64)
+    for a, b in ((0, 1), (1, 0)):
+        gap = certificate(solution.planes[a, b].astype(np.float64), solution.alpha, exact, box, problem, a, b)
+        assert abs(gap - solution.gaps[a, b]) <= 0.1 * tol + SINGLE
 
 
 @pytest.mark.usefixtures("newton_for_all")

@@ -27,6 +27,7 @@ _LOWEST, _HIGHEST = -5, 6  # powers of 2, times "scale": the values of gamma tha
 _SAMPLE, _OF_EACH_CLASS = 1200, 15  # rows of the sample: so many, or so many for each class
 _SECOND_SAMPLE, _SECOND_SHARE = 4000, 5  # a second sample of much data: so many rows, but at most one in five
 _ROWS_OF_LANDMARK = 6  # rows of a sample for each landmark
+_FEWEST_ROWS, _LANDMARKS = 3, 200  # in a small sample, so few rows for each of so many landmarks
 _BELOW, _ABOVE = 1, 3  # powers around that of the first sample which are tried on the second
 _MOST_CLASSES = 100
 _FAR_BEHIND = 0.1  # accuracy below the best at which larger powers are not tried any more
@@ -132,7 +133,8 @@ class _Ladder:
     ) -> None:
         self.X = sample.X.astype(np.float64)
         self.labels, self.weights, self.powers = sample.labels, sample.weights, powers
-        self.landmarks = random.permutation(sample.n)[: max(1, sample.n // _ROWS_OF_LANDMARK)]
+        count = max(sample.n // _ROWS_OF_LANDMARK, min(sample.n // _FEWEST_ROWS, _LANDMARKS), 1)
+        self.landmarks = random.permutation(sample.n)[:count]
         self.judged = np.ones(sample.n, dtype=bool)
         self.judged[self.landmarks] = False  # a landmark has a feature of its own, which no new row has
         self.similarities = similarity(kernel, scale * 2.0 ** powers[0])(self.X, self.X[self.landmarks])

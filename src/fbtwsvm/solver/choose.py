@@ -25,6 +25,7 @@ _SAMPLED = 16  # one row in 16 is sampled
 _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 1024, 16384  # rows of each class
 _SHARPEST = 1e-4  # smallest gap that Newton's method reaches with a smoothed hinge
 _CROWDED = 64  # Newton's method is faster if more than 64 rows per column have a positive dual
+_ROUNDING = 30.0  # units of rounding that an inner product may be wrong by, with room to spare
 _MOST_FACTORS = 2**30  # bytes of factors kept between the sample and the final solve
 
 Grams = Callable[[], Sequence[Array]]
@@ -48,8 +49,8 @@ def solve_mapped(
     is called only if all of them are needed at once.  `alpha` are duals of a similar problem, to start from.
     """
     if _kernel_is_cheaper(problem.starts, rows.shape[1]):
-        inner_products = rows @ rows.T  # no less precise than the rows themselves
-        solutions = solve_kernel_path(inner_products.astype(np.float64, copy=False), box, problem, multiples, rows)
+        inner_products, rounding = _inner_products(rows, problem)
+        solutions = solve_kernel_path(inner_products, box, problem, multiples, rows, rounding)
         for solution in solutions:
             solution.planes = solution.planes.astype(rows.dtype, copy=False)
         return solutions
@@ -126,6 +127,18 @@ def _first_planes(reader: RowReader, problem: Problem, start: Start, seed: int) 
     solution = solve_features(rows, reader.boxes(chosen, rows) * share, sampled, start)
     pushing = np.add.reduceat((solution.alpha > 0) * share, sampled.starts[:-1], axis=0).T
     return solution.planes, pushing
+
+
+def _inner_products(rows: Array, problem: Problem) -> tuple[Array, float]:
+    """Return the inner products of all rows in float64, and their rounding error.
+
+    They are computed in the precision of the rows if their error, divided by reg, stays far below the gap asked for.
+    """
+    largest = float(np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max())
+    rounding = _ROUNDING * float(np.finfo(rows.dtype).eps) * largest
+    if rounding > problem.options.tol * float(problem.reg.min()):
+        rows, rounding = rows.astype(np.float64), 0.0
+    return (rows @ rows.T).astype(np.float64, copy=False), rounding
 
 
 def _kernel_is_cheaper(starts: Array, n_columns: int) -> bool:

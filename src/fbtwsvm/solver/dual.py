@@ -12,7 +12,7 @@ from .._log import LOG
 from .._threads import stop_if_interrupted
 from . import _descent_loops, _working_set_loops
 from .left_out import left_out_features
-from .problem import Problem, Solution, Start
+from .problem import Problem, Solution, Start, few_rows
 
 _USUAL_SET = 1000  # rows in the working set of a class, for an estimate of memory
 _GROWTH = 0.5  # largest growth of a working set in one round
@@ -40,7 +40,7 @@ def solve_path(rows: Array, box: Array, problem: Problem, start: Start, multiple
             solution.alpha[:] = start.alpha
         solutions.append(solution)
     classes = np.flatnonzero(start.todo.any(axis=1))
-    size = _classes_at_once(rows, problem)
+    size = _classes_at_once(rows, problem, start.first)
     for first in range(0, len(classes), size):
         group = classes[first : first + size]
         solvers = problem.each(lambda a: _NearPlanes(rows, box[:, a], problem, int(a), start), group)
@@ -66,13 +66,21 @@ def _run(rows: Array, problem: Problem, pending: list[_NearPlanes]) -> None:
         solver.certify(row)  # no rounds left: only compute the gaps
 
 
-def _classes_at_once(rows: Array, problem: Problem) -> int:
-    """Return how many classes are solved at a time, so that they need about half as much memory as the rows."""
+def _classes_at_once(rows: Array, problem: Problem, first_set: int) -> int:
+    """Return how many classes are solved at a time.
+
+    Their factors and working sets need about half as much memory as the rows, or 16 million numbers.
+    """
     n, n_columns = rows.shape
-    largest = int(np.diff(problem.starts).max())
-    one_class = n_columns * max(1, min(n_columns, largest) + min(n, _USUAL_SET))
-    room = max(6 * n * n_columns // 10, 16_000_000) // one_class
-    return max(1, min(problem.n_classes, int(room)))
+    sizes = np.diff(problem.starts)
+    largest = int(sizes.max())
+    if few_rows(sizes, int(sizes.argmax()), rows, float(problem.reg.min())):
+        factor, width = largest * (n_columns + largest), n_columns + largest
+    else:
+        factor, width = n_columns**2, n_columns
+    working_set = min(n, max(_USUAL_SET, first_set * problem.n_classes))
+    room = max(6 * n * n_columns // 10, 16_000_000)
+    return max(1, min(problem.n_classes, room // (factor + working_set * width)))
 
 
 def _plane_values(rows: Array, problem: Problem, solvers: list[_NearPlanes]) -> Array:

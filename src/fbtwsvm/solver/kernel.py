@@ -17,13 +17,18 @@ from .problem import Problem, Solution
 
 
 def solve_kernel_path(
-    kernel: Array, box: Array, problem: Problem, multiples: Sequence[float], rows: Array | None = None
+    kernel: Array,
+    box: Array,
+    problem: Problem,
+    multiples: Sequence[float],
+    rows: Array | None = None,
+    rounding: float = 0.0,
 ) -> list[Solution]:
     """Solve every plane from the kernel matrix of all rows, to which the 1 of the bias is already added.
 
     Solves several multiples of the boxes, each from the solution before it.  The planes are coefficients of the
     training rows, or u if the mapped `rows` are given.  Always works in float64: Q is a difference of nearly equal
-    numbers, divided by reg.
+    numbers, divided by reg.  `rounding` is the error of the entries of the matrix, if it was computed in float32.
     """
     solutions = [Solution.empty(problem, 0) for _ in multiples]
     options = problem.options
@@ -43,7 +48,7 @@ def solve_kernel_path(
         whitened = whitened_columns.T
         alpha, own_box = np.zeros((len(multiples), len(kernel))), np.ascontiguousarray(box[:, a])
         # Rounding error of Q, a difference of nearly equal numbers divided by reg.
-        noise = 100.0 * np.finfo(np.float64).eps * len(root) * float(np.abs(np.diag(kernel)).max()) / reg
+        noise = (100.0 * np.finfo(np.float64).eps * len(root) * float(np.abs(np.diag(kernel)).max()) + rounding) / reg
         shape = (len(multiples), problem.n_classes)
         todo, sweeps, gaps = np.ones(shape, dtype=bool), np.zeros(shape, dtype=np.int64), np.zeros(shape)
         dual_sums = np.zeros((*shape, len(root)))

@@ -183,7 +183,7 @@ class Start:
 
         def factor_of(a: int) -> Factor:
             own, reg = problem.block(a), float(problem.reg[a])
-            if _few_rows(np.diff(problem.starts), a, rows, reg):
+            if few_rows(np.diff(problem.starts), a, rows, reg):
                 return LowRankWhitener(rows[own], problem.weights[own], reg)
             gram = gram_matrix(rows[own], problem.weights[own]) if grams is None else grams[a].copy()
             return Whitener(gram, reg, rows.dtype)
@@ -193,7 +193,7 @@ class Start:
         return cls(factor_of, means, todo, np.zeros(todo.shape))
 
 
-def _few_rows(sizes: Array, a: int, rows: Array, reg: float) -> bool:
+def few_rows(sizes: Array, a: int, rows: Array, reg: float) -> bool:
     """Whether class a has so few rows that G_a need not be formed.
 
     All pushed classes then work on their dual matrix, so they must be small too.  The difference (h.h' - t.t') / reg
