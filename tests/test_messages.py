@@ -99,7 +99,7 @@ def test_a_long_compilation_is_said_once(waited, caplog):
     assert caplog.messages == []
     for _ in range(2):
         compile_now()
-    assert caplog.messages == ["compiling the loops of fbtwsvm, once per installation; this takes a few seconds"]
+    assert caplog.messages == ["compiling part of fbtwsvm, once per installation; this takes a few seconds"]
     assert gc.isenabled()
 
 
@@ -112,5 +112,5 @@ def test_a_short_compilation_is_not_said(waited, caplog, monkeypatch):
 def test_the_command_says_it_on_the_error_stream(waited, capsys):
     with plain_messages():
         compile_now()
-    assert capsys.readouterr().err.startswith("fbtwsvm: compiling the loops of fbtwsvm, once per installation")
+    assert capsys.readouterr().err.startswith("fbtwsvm: compiling part of fbtwsvm, once per installation")
     assert logging.getLogger("fbtwsvm").handlers == []

@@ -49,7 +49,7 @@ class _Compilation(event.Listener):
         spent = self.seconds + time.perf_counter() - self.begin
         if spent > 1.0 and not self.told:
             self.told = True
-            LOG.warning("compiling the loops of fbtwsvm, once per installation; this takes a few seconds")
+            LOG.warning("compiling part of fbtwsvm, once per installation; this takes a few seconds")
         if self.depth == 0:
             self.seconds = spent
             self.pause.__exit__(None, None, None)

@@ -21,11 +21,24 @@ def _bar(text: str) -> Progress:
 
 
 @contextmanager
-def step_bar(total: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar over a number of steps; call its value with a text after each step."""
+def step_bar(total: int) -> Iterator[Callable[..., None]]:
+    """Show a bar over a number of steps.
+
+    Call its value with a text after each step, or with `more` steps that have turned out to be needed.
+    """
     with _bar("{task.completed} of {task.total}  {task.description}") as progress:
         task = progress.add_task("", total=total)
-        yield lambda text: progress.update(task, advance=1, description=text)
+        steps = total
+
+        def report(text: str = "", *, more: int = 0) -> None:
+            nonlocal steps
+            steps += more
+            if more:
+                progress.update(task, total=steps)
+            else:
+                progress.update(task, advance=1, description=text)
+
+        yield report
 
 
 @contextmanager

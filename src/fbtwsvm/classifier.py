@@ -14,11 +14,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._arrays import Array
 from ._log import shown, warn
 from .batch.fit import fit_rows, fits_in_memory
+from .batch.hold_out import group_numbers
 from .batch.model import BatchModel
 from .batch.spool import Spool, are_chunks, chunks_of
 from .features.kernels import KERNELS, Kernel, check_domain
@@ -757,8 +758,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
                 "with partial_fit, in chunks."
             )
         if groups is not None:
-            groups = column_or_1d(groups)
-            check_consistent_length(X, groups)
+            groups = group_numbers(groups, X)
         self._warn_of_spread(X)
         mapped, names = fits_in_memory(parameters, X), None if ids is None else rows.ids
         return fit_rows(parameters, X, y, weights, ids=names, mapped=mapped, groups=groups), columns

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn import config_context
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_classification
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -48,6 +48,7 @@ ORDERS = {
     "by class": lambda X, y: np.argsort(y, kind="stable"),
     "by column": lambda X, y: np.argsort(X[:, 1]),
     "by column, downwards": lambda X, y: np.argsort(-X[:, 1]),
+    "by a sum of columns": lambda X, y: np.argsort(X.sum(axis=1)),
 }
 
 
@@ -83,6 +84,42 @@ def test_groups_decide(n):
     with pytest.raises(ValueError, match="one group only"):
         model.fit(X, y, groups=np.zeros(n))
     assert model.gamma_ < alone  # a call that fails changes nothing
+
+
+@pytest.mark.parametrize("n", [1200, 2400])
+def test_groups_that_tell_nothing_say_so(n, caplog):
+    """Each class in one group, or a second group that the sample does not see."""
+    X, y, _ = clusters(n)
+    model = FBTWSVM(random_state=0, n_components=50)
+    alone = model.fit(X, y).gamma_
+    assert model.fit(X, y, groups=y).gamma_ == alone
+    assert "no class is in several groups" in caplog.text
+    X, y = np.tile(X, (5, 1)), np.tile(y, 5)
+    model.fit(X + np.random.default_rng(0).normal(0, 0.05, X.shape), y, groups=np.arange(len(y)) == 5)
+
+
+def test_groups_of_equal_rows_do_not_depend_on_their_order():
+    X, y, _ = clusters(100)
+    X, y, groups = np.tile(X, (3, 1)), np.tile(y, 3), np.random.default_rng(0).integers(4, size=300)
+    gammas = set()
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(300)
+        gammas.add(FBTWSVM().fit(X[order], y[order], groups=groups[order]).gamma_)
+    assert len(gammas) == 1
+
+
+def test_copies_of_rows_are_held_out_together():
+    """A rare class is filled up with copies of its rows: found again from each other, they would like any kernel."""
+    X, y = make_classification(
+        4000, 8, n_informative=4, n_redundant=0, class_sep=0.6, weights=[0.93], flip_y=0.05, random_state=1
+    )
+    rare = np.flatnonzero(y == 1)
+    more = np.random.default_rng(0).choice(rare, (y == 0).sum() - len(rare))
+    X, y = np.concatenate([X, X[more]]), np.concatenate([y, y[more]])
+    auto, scale = (
+        FBTWSVM(random_state=0, n_components=50, gamma=gamma).fit(X, y).gamma_ for gamma in ("auto", "scale")
+    )
+    assert auto < 0.5 * scale  # 12 points of balanced accuracy better than scale
 
 
 def test_groups_reach_the_model_through_metadata_routing():

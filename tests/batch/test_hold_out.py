@@ -6,7 +6,8 @@ import pytest
 from fbtwsvm.batch.hold_out import (
     contiguous_folds,
     group_folds,
-    is_sorted_by_column,
+    group_numbers,
+    is_sorted_by_columns,
     sample_rows,
     shuffled_folds,
 )
@@ -37,8 +38,26 @@ def test_rows_of_a_group_are_in_one_fold():
     for group in np.unique(groups):
         assert len(np.unique(folds[groups == group])) == 1
     assert np.bincount(folds).min() > 30
-    with pytest.raises(ValueError, match="one group only"):
-        group_folds(np.zeros(10))
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([1, 1, 1], "one group only"),
+        (["a", None, "b"], "Row 1 has no group"),
+        ([1.0, 2.0, np.nan], "Row 2 has no group"),
+        (np.array(["a", 1, "b"], dtype=object), "all be of one kind"),
+        ([[1, 2], [1, 2], [1, 2]], "one value for each row"),
+        ([1, 2], "inconsistent numbers of samples"),
+    ],
+)
+def test_groups_that_cannot_be_told_apart(groups, message):
+    with pytest.raises(ValueError, match=message):
+        group_numbers(groups, np.zeros((3, 1)))
+
+
+def test_groups_by_name():
+    assert group_numbers(["b", "a", "b"], np.zeros((3, 1))).tolist() == [1, 0, 1]
 
 
 def test_a_sample_has_all_classes():
@@ -53,8 +72,15 @@ def test_a_sample_has_all_classes():
 def test_an_order_by_a_column_is_seen(sign):
     random = np.random.default_rng(0)
     X = np.column_stack([random.normal(size=(100, 2)), random.uniform(size=100) < 0.02])
-    assert not is_sorted_by_column(X, LABELS)  # few ones in a column are hardly ever out of order
-    for column in (0, 2):
-        order = np.lexsort((sign * X[:, column], LABELS))
-        assert is_sorted_by_column(X[order], LABELS) or column == 2  # a class may have no ones at all
-    assert not is_sorted_by_column(np.ones((100, 2)), LABELS)  # a constant column orders nothing
+    assert not is_sorted_by_columns(X, LABELS)  # few ones in a column are hardly ever out of order
+    for value in (X[:, 0], X[:, 0] - 2 * X[:, 1]):
+        assert is_sorted_by_columns(X[np.lexsort((sign * value, LABELS))], LABELS)
+    assert not is_sorted_by_columns(np.ones((100, 2)), LABELS)  # a constant column orders nothing
+
+
+def test_an_order_by_something_else_is_not_seen():
+    """Many columns explain any order of few rows; clusters that follow each other are no order by a column."""
+    random = np.random.default_rng(0)
+    assert not is_sorted_by_columns(random.normal(size=(100, 60)), LABELS)
+    clusters = random.normal(size=(10, 4))[np.arange(100) // 10] + random.normal(0, 0.1, size=(100, 4))
+    assert not is_sorted_by_columns(clusters, LABELS)

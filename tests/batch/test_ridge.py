@@ -31,7 +31,7 @@ def test_hits_are_those_of_the_normal_equations(problem):
     rows, labels, weights, folds = problem
     judged = np.random.default_rng(1).uniform(size=120) < 0.8
     for size in (3, 7):
-        (hits,) = held_out_hits(rows, labels, weights, HeldOut(folds, judged), (size,))
+        (hits,) = held_out_hits(rows, labels, weights, HeldOut(folds, judged), {size: RIDGE})
         assert (hits == slow_hits(rows[:, :size], labels, weights, folds, judged)).all()
         assert not hits[~judged | (folds < 0)].any()
         assert hits.any()
@@ -40,9 +40,11 @@ def test_hits_are_those_of_the_normal_equations(problem):
 def test_several_sizes_are_judged_at_once(problem):
     rows, labels, weights, folds = problem
     held_out = HeldOut(folds, folds >= 0)
-    both = held_out_hits(rows, labels, weights, held_out, (2, 7))
-    for line, size in zip(both, (2, 7), strict=True):
-        assert (line == held_out_hits(rows, labels, weights, held_out, (size,))[0]).all()
+    ridges = {2: RIDGE, 7: 100.0}
+    both = held_out_hits(rows, labels, weights, held_out, ridges)
+    for line, (size, ridge) in zip(both, ridges.items(), strict=True):
+        assert (line == held_out_hits(rows, labels, weights, held_out, {size: ridge})[0]).all()
+    assert (both[1] != held_out_hits(rows, labels, weights, held_out)[0]).any()  # the ridge matters
 
 
 def test_a_penalty_on_landmarks_is_a_ridge_on_mapped_rows(problem):

@@ -1,5 +1,6 @@
 """FBTWSVMCV: the scores of a plain grid search, shared work, early stops, scikit-learn's conventions."""
 
+from contextlib import contextmanager
 from unittest import mock
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.exceptions import FitFailedWarning
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, get_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -132,6 +133,9 @@ def test_the_best_is_fitted_on_all_rows():
 def test_another_score():
     search = FBTWSVMCV(FBTWSVM(), gamma=2, C=[1.0], reg=[0.01], membership=None, scoring="neg_log_loss", refit=False)
     assert -1.0 < search.fit(X[:200], y[:200]).best_score_ < 0.0
+    search.set_params(refit=True).fit(X[:200], y[:200])
+    assert search.score(X, y) == get_scorer("neg_log_loss")(search.best_estimator_, X, y)
+    np.testing.assert_array_equal(search.predict_log_proba(X), np.log(search.predict_proba(X)))
 
 
 def test_in_a_pipeline_and_on_a_sample():
@@ -149,6 +153,10 @@ def test_in_a_pipeline_and_on_a_sample():
         ({"membership": ["soft"]}, "The 'membership' parameter"),
         ({"separate": True}, "separate=True is for two classes, got 10"),
         ({"search": "random"}, "The 'search' parameter"),
+        ({"gamma": ["auto", "scale"]}, "gamma must hold numbers, got 'auto'"),
+        ({"membership": "fuzzy"}, r"use \['fuzzy'\]"),
+        ({"error_score": np.inf}, "error_score=inf"),
+        ({"error_score": True}, "error_score=True"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_before_any_work(change, message):
@@ -269,8 +277,56 @@ def test_a_fold_that_cannot_be_fitted_has_no_score_and_a_warning():
 def test_no_fold_at_all_is_an_error():
     X, y = stripes(200)
     search = FBTWSVMCV(FBTWSVM(), **SMALL_GRID, cv=[(np.flatnonzero(y == 0), np.arange(100))])
-    with pytest.warns(FitFailedWarning), pytest.raises(ValueError, match="No fold could be fitted"):
+    with pytest.warns(FitFailedWarning), pytest.raises(ValueError, match="no fold could be fitted"):
         search.fit(X, y)
+
+
+@pytest.mark.filterwarnings("error:Mean of empty slice", "error:The value nan")
+def test_parzen_estimators_without_any_score():
+    X, y = stripes(200)
+    search = FBTWSVMCV(**SMALL_GRID, cv=[(np.flatnonzero(y == 0), np.arange(100))], search="tpe", n_iter=2)
+    with pytest.warns(FitFailedWarning), pytest.raises(ValueError, match="no fold could be fitted"):
+        search.fit(X, y)
+
+
+def test_a_score_that_cannot_be_computed_is_told_once_for_each_fold():
+    search = FBTWSVMCV(**SMALL_GRID, scoring="f1", refit=False)
+    with pytest.warns(FitFailedWarning) as told, pytest.raises(ValueError, match="No candidate has a score"):
+        search.fit(X, y)
+    assert len(told) == 3
+    assert "Fold 0 cannot be scored" in str(told[0].message)
+    with pytest.raises(ValueError, match="multiclass"):
+        search.set_params(error_score="raise").fit(X, y)
+
+
+def test_a_candidate_that_goes_on_has_a_score_in_every_fold():
+    """With early stopping, a map that is far behind is not tried with all values of reg: these must not go on."""
+    X, y = make_classification(600, 6, n_informative=4, n_redundant=0, n_classes=3, flip_y=0.1, random_state=0)
+    search = FBTWSVMCV(random_state=0, cv=5, refit=False).fit(X, y)
+    stopped = search.cv_results_["stopped"]
+    assert np.isnan(splits(search)[stopped]).any(axis=1).all()
+    assert not np.isnan(splits(search)[~stopped]).any()
+    assert stopped.sum() > 50
+
+
+def test_the_progress_bar_ends_at_its_total(monkeypatch):
+    X, y = stripes(300)
+    done, totals = [], []
+
+    @contextmanager
+    def bar(total):
+        totals.append(total)
+
+        def report(text="", *, more=0):
+            totals.append(more)
+            done.extend([text] * (not more))
+
+        yield report
+
+    monkeypatch.setattr("fbtwsvm._progress.step_bar", bar)
+    with mock.patch("fbtwsvm.search.folds.choose_gamma", return_value=1e-3):  # far too small
+        FBTWSVMCV(random_state=0, gamma=3, C=3, reg=[0.01], verbose=1).fit(X, y)
+    assert len(done) == sum(totals) > totals[0]  # the lists went on beyond an edge
 
 
 def test_the_result_does_not_depend_on_n_jobs():
@@ -287,8 +343,22 @@ def test_groups_reach_the_folds_and_gamma():
     with mock.patch("fbtwsvm.search.folds.choose_gamma", return_value=1.0) as chosen:
         search.fit(X, y, groups=groups)
     assert (chosen.call_args.kwargs["groups"] == groups).all()
+    with mock.patch("fbtwsvm.batch.prepare.choose_gamma", return_value=1.0) as chosen:
+        clone(search).set_params(gamma=None).fit(X, y, groups=groups)
+    assert len(chosen.call_args_list) == 4
+    for call in chosen.call_args_list:  # three folds and the last fit
+        assert len(call.kwargs["groups"]) == call.args[1].n
     with pytest.raises(ValueError, match="groups"):
         search.fit(X, y)
+
+
+def test_whole_groups_are_held_out():
+    X, y = stripes(300)
+    groups = np.random.default_rng(0).integers(9, size=300)
+    search = FBTWSVMCV(**SMALL_GRID)
+    for train, test in search._splits(X, y, np.arange(300), groups):
+        assert set(groups[train]).isdisjoint(groups[test])
+    assert search.fit(X, y, groups=groups).n_splits_ == 3
 
 
 def test_search_and_last_fit_decide_by_the_same_rule():

@@ -3,11 +3,12 @@
 A kernel is judged by ridge regression on landmarks (see `ridge`), with random thirds of the sample held out.
 Neighbouring rows often belong to one person, hour or batch.  If contiguous thirds of the rows are classified far worse
 than random ones, new rows are likely to be as new as these, and contiguous thirds decide.  Groups that the user gives
-decide in any case.
+decide in any case.  Copies of a row, and rows made of others, are not held out from each other: see `oversampled`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,10 @@ from .._arrays import Array
 from .._log import LOG
 from .._threads import one_blas_thread
 from ..features.kernels import gamma_scale, similarity
-from ..model.rows import TrainingRows
+from ..model.rows import TrainingRows, distinct_rows
 from ..model.settings import Parameters
-from .hold_out import contiguous_folds, group_folds, is_sorted_by_column, sample_rows, shuffled_folds
-from .interpolated import without_interpolated
+from .hold_out import contiguous_folds, group_folds, is_sorted_by_columns, sample_rows, shuffled_folds
+from .oversampled import without_oversampled
 from .ridge import HeldOut, held_out_hits
 
 _LOWEST, _HIGHEST = -5, 6  # powers of 2, times "scale": the values of gamma that are tried
@@ -43,7 +44,7 @@ def choose_gamma(
 ) -> float | None:
     """Return gamma: as given, from the variance, or by a search; None if the kernel or the map does not use it.
 
-    `groups` are those of the rows as given.
+    `groups` are the numbers of the groups of the rows as given.
     """
     if not parameters.uses_gamma:
         return None
@@ -62,9 +63,9 @@ def choose_gamma(
 
 def search_gamma(rows: TrainingRows, kernel: str, scale: float, seed: int, groups: Array | None = None) -> float:
     """Return the gamma, `scale` times a power of 2, with which most held-out rows are classified correctly."""
-    rows, groups = _some_classes(rows, None if groups is None else groups[rows.index])
+    rows, groups = _some_classes(rows, None if groups is None else _groups_of(rows, groups))
     if groups is None:
-        rows = without_interpolated(rows, seed)
+        rows = without_oversampled(rows, seed)
     size = max(_SAMPLE, _OF_EACH_CLASS * rows.n_classes)
     power = _best_power(rows, groups, kernel, scale, range(_LOWEST, _HIGHEST + 1), size, seed)
     if rows.n >= 2 * _SECOND_SHARE * size:  # the more rows, the narrower a kernel may be
@@ -79,24 +80,32 @@ def _best_power(
 ) -> int:
     """Return the best of some powers of 2 for gamma, by a sample of about `size` rows."""
     random = np.random.default_rng(seed)
-    chosen = sample_rows(rows, size, random)
-    ladder = _Ladder(rows.subset(chosen, drop_empty=True), kernel, scale, powers, random)
+    chosen, weights = _without_copies(rows, sample_rows(rows, size, random))
+    sample = replace(rows.subset(chosen, drop_empty=True), weights=weights)
+    ladder = _Ladder(sample, kernel, scale, powers, random)
     if groups is not None:
-        return ladder.best(ladder.accuracies(HeldOut(group_folds(groups[chosen]), ladder.judged)))
+        held_out = ladder.accuracies(HeldOut(group_folds(groups[chosen]), ladder.judged))
+        if held_out.any():
+            LOG.info("gamma: held-out groups are classified with an accuracy of %.3f", held_out.max())
+            return ladder.best(held_out)
+        LOG.warning("gamma: no class is in several groups, so held-out groups tell nothing: random thirds decide.")
     # A landmark is always trained on when random thirds are held out: there is nothing to judge.
     random_thirds = np.where(ladder.judged, shuffled_folds(ladder.labels, random), -1)
     shuffled = ladder.accuracies(HeldOut(random_thirds, ladder.judged))
     best = ladder.best(shuffled)
-    if rows.small or (not sp.issparse(ladder.X) and is_sorted_by_column(ladder.X, ladder.labels)):
+    LOG.info("gamma: held-out rows are classified with an accuracy of %.3f", shuffled.max())
+    if rows.small or groups is not None:
+        return best
+    if not sp.issparse(ladder.X) and is_sorted_by_columns(ladder.X, ladder.labels):
         return best
     thirds = HeldOut(contiguous_folds(ladder.labels), ladder.judged)
     if ladder.accuracy(best, thirds) > shuffled.max() - _ORDER_MATTERS:
         return best
     contiguous = ladder.accuracies(thirds)
-    LOG.info(
+    LOG.warning(
         "gamma: neighbouring rows are alike. Random thirds of the rows are classified with an accuracy of %.3f by the "
-        "others, contiguous thirds with %.3f, and these decide. If new rows are like the training rows, shuffle them; "
-        "if rows belong to groups, give groups.",
+        "others, contiguous thirds with %.3f, and these decide. If new rows are like the training rows, shuffle these; "
+        "if rows belong to groups, give fit(..., groups=).",
         shuffled.max(),
         contiguous.max(),
     )
@@ -175,10 +184,30 @@ class _Ladder:
     def best(self, accuracies: Array, tolerance: float = 0.0) -> int:
         """Return the smallest power whose accuracy, averaged with its neighbours, is within `tolerance` of the best."""
         for power, accuracy in zip(self.powers, accuracies, strict=True):
-            LOG.debug("gamma 2^%d times scale: accuracy %.4f", power, accuracy)
+            if accuracy > 0:  # it was tried
+                LOG.debug("gamma 2^%d times scale: accuracy %.4f", power, accuracy)
         padded = np.pad(accuracies, 1, mode="edge")
         smooth = 0.25 * padded[:-2] + 0.5 * padded[1:-1] + 0.25 * padded[2:]
         return self.powers[int(np.flatnonzero(smooth >= smooth.max() - tolerance)[0])]
+
+
+def _groups_of(rows: TrainingRows, groups: Array) -> Array:
+    """Return the group of each sorted row; equal rows that were merged have the first of their groups."""
+    if not len(rows.source):  # very many rows: none are merged
+        return groups[rows.index]
+    found, present = np.full(rows.n, groups.max()), rows.source >= 0
+    np.minimum.at(found, rows.source[present], groups[present])
+    return found
+
+
+def _without_copies(rows: TrainingRows, chosen: Array) -> tuple[Array, Array]:
+    """Return the numbers of the chosen rows without equal ones of a class, and the sums of the weights of these."""
+    weights, sample = rows.weights[chosen], rows.X[rows.index[chosen]]
+    if rows.small or len(np.unique(np.asarray(sample.sum(axis=1)))) == len(chosen):
+        return chosen, weights
+    first, number = distinct_rows(sample, rows.labels_of(chosen))
+    order = np.argsort(first)
+    return chosen[first[order]], np.bincount(number, weights=weights)[order]
 
 
 def _some_classes(rows: TrainingRows, groups: Array | None) -> tuple[TrainingRows, Array | None]:

@@ -13,7 +13,7 @@ from ..features.nystroem import NystroemFeatures
 from ..model.mapping import Mapping
 from ..model.rows import TrainingRows
 from .hold_out import sample_rows, shuffled_folds
-from .ridge import HeldOut, held_out_hits
+from .ridge import RIDGE, HeldOut, held_out_hits
 
 _LEAST_ROWS, _ROWS_OF_FEATURE = 3000, 3  # rows of the sample, of which a third is held out
 _WORTH = 0.02  # accuracy that a larger map, which takes two to four times as long, must gain
@@ -32,7 +32,7 @@ def choose_size(
 
     `make` returns the unfitted map of a size.  A larger map must gain two points of accuracy on held-out rows, and two
     standard errors (McNemar's test on the rows on which the two maps disagree).  The first features of a random map are
-    a smaller map of the same kind, so both are judged on the same mapped rows.
+    a smaller map of the same kind, up to the scale of Fourier features, so both are judged on the same mapped rows.
     """
     best, largest = sizes
     if best < largest and _is_accurate(make(best), rows):
@@ -47,10 +47,11 @@ def choose_size(
         folds = shuffled_folds(sample.labels, random)
         mapped, landmarks = _mapped(sample.X.astype(np.float32), make(size), random, n_jobs)
         judged = (folds == 0) & ~landmarks
+        squares = np.einsum("ij,ij->j", mapped[:, 1:], mapped[:, 1:], dtype=np.float64)
+        ridges = {best + 1: RIDGE * squares[:best].sum() / squares.sum(), size + 1: RIDGE}
         with one_blas_thread():
-            hits = held_out_hits(
-                mapped, sample.labels, sample.weights, HeldOut(np.where(judged, 0, -1), judged), (best + 1, size + 1)
-            )
+            held_out = HeldOut(np.where(judged, 0, -1), judged)
+            hits = held_out_hits(mapped, sample.labels, sample.weights, held_out, ridges)
         gained, lost = int((hits[1] & ~hits[0]).sum()), int((hits[0] & ~hits[1]).sum())
         if gained - lost <= max(_WORTH * judged.sum(), _STANDARD_ERRORS * np.sqrt(gained + lost)):
             break
@@ -63,7 +64,7 @@ def _is_accurate(transformer: Any, rows: TrainingRows) -> bool:
     mapping = Mapping(transformer, 1.0, rows.X.dtype)
     if not mapping.renewable:
         return False
-    transformer.fit(rows.X)
+    transformer.fit(rows.X[rows.index])
     return mapping.expected_residual() <= _ACCURATE
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_consistent_length
 
 from .._arrays import Array
 from ..model.rows import TrainingRows
@@ -12,6 +14,8 @@ from ..model.rows import TrainingRows
 FOLDS = 3
 _LEAST_OF_CLASS = 5  # rows that a sample has of each class, if the class has them
 _SORTED = 0.05  # a column with at most this share of its spread out of order is sorted
+_EXPLAINED = 0.85  # share of the variance of the places of rows that a sum of columns explains if it sorts them
+_ROWS_OF_COLUMN = 4  # with fewer rows for each column, a sum of columns explains anything
 
 
 def sample_rows(rows: TrainingRows, size: int, random: np.random.Generator) -> Array:
@@ -41,11 +45,27 @@ def contiguous_folds(labels: Array) -> Array:
     return folds
 
 
+def group_numbers(groups: Any, X: Any) -> Array:
+    """Return the groups of the rows that a user gives, as numbers from 0; refuse what cannot be told apart."""
+    names = np.asarray(groups)
+    if names.ndim != 1:
+        raise ValueError(f"groups must have one value for each row, got an array of shape {names.shape}.")
+    check_consistent_length(X, names)
+    missing = np.array([name is None or name != name for name in names.tolist()])
+    if missing.any():
+        raise ValueError(f"Row {int(missing.argmax())} has no group (None or NaN): give every row a group.")
+    try:
+        found, numbers = np.unique(names, return_inverse=True)
+    except TypeError as error:
+        raise ValueError("groups must all be of one kind: all numbers, or all strings.") from error
+    if len(found) < 2:
+        raise ValueError("groups holds one group only: give at least two, or leave groups out.")
+    return numbers.reshape(-1)
+
+
 def group_folds(groups: Array) -> Array:
     """Return a fold for each row, the same for all rows of a group; folds have about equally many rows."""
     _, numbers, counts = np.unique(groups, return_inverse=True, return_counts=True)
-    if len(counts) < 2:
-        raise ValueError("groups holds one group only: give at least two, or leave groups out.")
     fold_of, sizes = np.empty(len(counts), dtype=np.int64), np.zeros(FOLDS)
     for group in np.argsort(-counts, kind="stable"):
         fold_of[group] = sizes.argmin()
@@ -53,8 +73,32 @@ def group_folds(groups: Array) -> Array:
     return fold_of[numbers.reshape(-1)]
 
 
-def is_sorted_by_column(X: Array, labels: Array) -> bool:
-    """Whether the rows of every class are in the order of one of the columns, so that order tells no more than it."""
+def is_sorted_by_columns(X: Array, labels: Array) -> bool:
+    """Whether the rows of every class are in the order of a column or of a sum of columns.
+
+    The order of the rows then tells no more than the columns do.
+    """
+    return _is_sorted_by_one(X, labels) or _is_sorted_by_sum(X, labels)
+
+
+def _is_sorted_by_sum(X: Array, labels: Array) -> bool:
+    """Whether the places of the rows in their classes are a linear function of the columns."""
+    n, n_columns = X.shape
+    if n < _ROWS_OF_COLUMN * n_columns:
+        return False
+    counts = np.bincount(labels)
+    starts = np.cumsum(counts) - counts
+    places = (np.arange(n) - starts[labels] + 0.5) / counts[labels] - 0.5
+    sums = np.zeros((len(counts), n_columns))
+    np.add.at(sums, labels, X)
+    centred = X - (sums / counts[:, None])[labels]
+    fitted = centred @ np.linalg.lstsq(centred, places, rcond=None)[0]
+    unexplained = float(((places - fitted) ** 2).sum() / (places**2).sum()) if n > len(counts) else 1.0
+    return unexplained * (n - 1) / (n - n_columns) < 1.0 - _EXPLAINED
+
+
+def _is_sorted_by_one(X: Array, labels: Array) -> bool:
+    """Whether the rows of every class are in the order of one of the columns."""
     disorder, spread = np.zeros((2, X.shape[1])), np.zeros(X.shape[1])
     for label in np.unique(labels):
         own = X[labels == label].astype(np.float64)

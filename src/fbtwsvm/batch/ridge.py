@@ -6,7 +6,6 @@ and those of the folds add up to that of the training rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,31 +33,31 @@ def held_out_hits(
     labels: Array,
     weights: Array,
     held_out: HeldOut,
-    sizes: Sequence[int] = (),
+    ridges: dict[int, float] | None = None,
     penalty: Array | None = None,
 ) -> Array:
     """Return which judged rows are classified correctly by the first columns of the rows.
 
-    The result has one line for each of the `sizes`, numbers of leading columns; without them, one for all columns.
-    `labels` are 0, 1, 2, ...  The ridge is multiplied by the matrix `penalty`, by default the identity.  Rows that are
-    not judged are False.
+    `ridges` has the ridge for each number of leading columns to use, and the result a line for each of them; without it
+    there is one line, for all columns.  `labels` are 0, 1, 2, ...  The ridge is multiplied by the matrix `penalty`, by
+    default the identity.  Rows that are not judged are False.
     """
-    sizes = sizes or (rows.shape[1],)
+    ridges = ridges or {rows.shape[1]: RIDGE}
     penalty = np.eye(rows.shape[1]) if penalty is None else penalty
     targets = np.where(labels[:, None] == np.arange(labels.max() + 1), 1.0, -1.0).astype(rows.dtype)
     root = np.sqrt(weights / weights.mean()).astype(rows.dtype)[:, None]
     parts = {int(fold): _sums(rows, targets, root, held_out.folds == fold) for fold in np.unique(held_out.folds)}
-    hits = np.zeros((len(sizes), len(rows)), dtype=bool)
+    hits = np.zeros((len(ridges), len(rows)), dtype=bool)
     for fold in parts.keys() - {-1}:
         others = [part for other, part in parts.items() if other != fold]
         if not others:
             continue  # nothing to learn from
         gram, sums = (sum(part) for part in zip(*others, strict=True))
-        system = gram + RIDGE * penalty
         judged = np.flatnonzero((held_out.folds == fold) & held_out.judged)
         tested = rows[judged]
-        for line, size in zip(hits, sizes, strict=True):
-            planes = cho_solve((_factor(system[:size, :size]), True), sums[:size], check_finite=False)
+        for line, (size, ridge) in zip(hits, ridges.items(), strict=True):
+            system = gram[:size, :size] + ridge * penalty[:size, :size]
+            planes = cho_solve((_factor(system), True), sums[:size], check_finite=False)
             values = tested[:, :size] @ planes.astype(rows.dtype)
             line[judged] = values.argmax(axis=1) == labels[judged]
     return hits

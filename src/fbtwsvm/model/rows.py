@@ -134,7 +134,7 @@ def arrange(X: Any, labels: Array, weights: Array, n_classes: int, *, merge: boo
     present = np.flatnonzero(weights > 0)
     source = np.full(len(weights), -1, dtype=np.int64)
     if merge and len(present) <= _MERGE_FACTOR * SMALL and not _surely_many(X, present):
-        first, number = _distinct(X[present], labels[present])
+        first, number = distinct_rows(X[present], labels[present])
         if len(first) <= SMALL:
             source[present] = number
             chosen = present[first]
@@ -152,7 +152,7 @@ def _surely_many(X: Any, present: Array) -> bool:
     return len(present) > SMALL and len(np.unique(np.asarray(X.sum(axis=1)).reshape(-1)[present])) > SMALL
 
 
-def _distinct(X: Any, labels: Array) -> tuple[Array, Array]:
+def distinct_rows(X: Any, labels: Array) -> tuple[Array, Array]:
     """Return where each distinct (label, row) first occurs, sorted by label, and for each row its number among them."""
     if not sp.issparse(X):
         keyed = np.column_stack([labels.astype(X.dtype), X])

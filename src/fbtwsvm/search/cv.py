@@ -11,19 +11,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._arrays import Array
+from ..batch.hold_out import group_numbers
 from ..classifier import FBTWSVM, model_of, with_model
 from .folds import Folds
 from .grid import steps, values_to_try
@@ -53,7 +48,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         Values to try.  An int is the number of values, each twice the one before, around the value that gamma="auto"
         takes on the rows of the search.  None, here and below, keeps the value of the estimator.  In a grid, a list
         that an int of 3 or more stands for goes on, here and below, by up to four values while the best candidate has
-        its smallest or largest one.
+        its smallest or largest one; not with `separate`.
     n_components : int, sequence of int or None, default=None
         Value or values to try.
     C : int, sequence of float or None, default=5
@@ -81,8 +76,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         Whether a candidate that is two standard errors behind the best skips the remaining folds, and a map whose
         candidates with the middle value of reg all are so far behind is not tried with others; for accuracy only.
     error_score : "raise" or float, default=np.nan
-        Score of a fold that cannot be fitted, such as one with a single class; a `FitFailedWarning` says so, and means
-        are over the other folds.  "raise" raises the error.
+        Score of a fold that cannot be fitted or scored, such as one with a single class; a `FitFailedWarning` says so.
+        Means are over the folds whose score is not NaN.  "raise" raises the error.
     sample : int or None, default=10_000
         Maximum number of rows used in the search, drawn at random; None uses all.  The best candidate is fitted on all
         rows in any case.
@@ -107,9 +102,11 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
     best_estimator_ : FBTWSVM
         The best candidate, fitted on all rows; only with `refit`.
     cv_results_ : dict of arrays
-        Scores as in GridSearchCV; `stopped` marks candidates that were not tried in all folds.
+        Scores as in GridSearchCV, without times; `stopped` marks candidates that were not tried in all folds.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
+    scorer_ : callable or None
+        What `scoring` stands for; None for accuracy.
     n_splits_ : int
         Number of folds.
     search_time_, refit_time_ : float
@@ -211,7 +208,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows in training.  Scores count all rows with a weight above zero equally.
         groups : array-like of shape (n_samples,), default=None
-            The group of each row, for a `cv` that splits by group, and for gamma="auto" as in `FBTWSVM.fit`.
+            The group of each row, for a `cv` that splits by group, and for gamma="auto" as in `FBTWSVM.fit`.  With an
+            int as `cv`, whole groups are held out (`StratifiedGroupKFold`).
 
         Returns
         -------
@@ -225,6 +223,12 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
 
     def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Check the arguments of `fit`, search, and fit the best candidate."""
+        for name in ("mu", "membership"):
+            value = getattr(self, name)
+            if isinstance(value, str | Real):
+                raise ValueError(f"{name}={value!r}: give a list of values. To try one value, use [{value!r}].")
+        if isinstance(self.error_score, bool) or self.error_score in (np.inf, -np.inf):
+            raise ValueError(f"error_score={self.error_score!r}: give 'raise', np.nan or a finite number.")
         for name in ("gamma", "C", "reg"):
             value = getattr(self, name)
             if isinstance(value, bool) or (isinstance(value, Real) and not isinstance(value, Integral)):
@@ -239,8 +243,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         if self.n_jobs is not None:
             estimator.set_params(n_jobs=self.n_jobs)
         if groups is not None:
-            groups = column_or_1d(groups)
-            check_consistent_length(X, groups)
+            groups = group_numbers(groups, X)
         self.classes_ = np.unique(y[weights > 0])
         if len(self.classes_) < 2:
             raise ValueError(f"A search needs two classes or more; this data has one class: {self.classes_.tolist()}.")
@@ -265,12 +268,13 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         """Try all candidates on the rows of the search."""
         sample = self._sample_rows(y, weights)
         scorer = None if self.scoring is None else check_scoring(estimator, self.scoring)
-        folds = Folds(estimator, X[sample], y[sample], weights[sample], self._splits(X, y, sample, groups), scorer)
-        self.n_splits_ = len(folds)
+        splits, groups = self._splits(X, y, sample, groups), None if groups is None else groups[sample]
+        folds = Folds(estimator, X[sample], y[sample], weights[sample], groups, splits, scorer)
+        self.scorer_, self.n_splits_ = scorer, len(folds)
         early_stop = bool(self.early_stop) and scorer is None
         trials = Trials(folds, early_stop=early_stop, separate=self.separate, error_score=self.error_score)
         own = self.get_params(deep=False)
-        grid = values_to_try(own, estimator, lambda: folds.auto_gamma(None if groups is None else groups[sample]))
+        grid = values_to_try(own, estimator, folds.auto_gamma)
         if self.search == "grid":
             search_grid(trials, grid, steps(own), verbose=bool(self.verbose))
         else:
@@ -284,7 +288,9 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
     def _splits(self, X: Any, y: Array, sample: Array, groups: Array | None = None) -> list[tuple[Array, Array]]:
         """Split all rows, since a splitter may refer to their positions, and return positions in the sample."""
         splits = []
-        for split in check_cv(self.cv, y, classifier=True).split(X, y, groups):
+        by_group = groups is not None and isinstance(self.cv, Integral)
+        splitter = StratifiedGroupKFold(self.cv) if by_group else check_cv(self.cv, y, classifier=True)
+        for split in splitter.split(X, y, groups):
             parts = []
             for part in split:
                 rows = np.arange(len(y))[part]
@@ -345,6 +351,41 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             The probability of each class.
         """
         return self._best().predict_proba(X)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Predict logarithms of the class probabilities with the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            `log(predict_proba(X))`.
+        """
+        return self._best().predict_log_proba(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score the best estimator on other rows, by `scoring`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The score; accuracy if `scoring` is None.
+        """
+        best, weights = self._best(), {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(best.score(X, y, **weights) if self.scorer_ is None else self.scorer_(best, X, y, **weights))
 
     def decision_function(self, X: Any) -> Array:
         """Compute the scores of classes with the best estimator.

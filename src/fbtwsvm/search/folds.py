@@ -58,13 +58,14 @@ class Fold:
 class Folds:
     """All rows of a search and its splits into (train, test); a scorer of None is accuracy.
 
-    The estimator has the parameters that are not searched.
+    The estimator has the parameters that are not searched.  `groups` are for gamma="auto".
     """
 
     estimator: FBTWSVM
     X: Any
     y: Array
     weights: Array
+    groups: Array | None
     splits: list[tuple[Array, Array]]
     scorer: Scorer | None
     _shared: _Shared | None = None
@@ -73,11 +74,11 @@ class Folds:
     def __len__(self) -> int:
         return len(self.splits)
 
-    def auto_gamma(self, groups: Array | None) -> float:
+    def auto_gamma(self) -> float:
         """Return what gamma="auto" is on all rows of the search."""
         parameters = parameters_of(clone(self.estimator).set_params(gamma="auto"))
         _, rows, _, _ = ordered(parameters, self.X, self.y, self.weights)
-        gamma = choose_gamma(parameters, rows, parameters.seed(), groups=groups)
+        gamma = choose_gamma(parameters, rows, parameters.seed(), groups=self.groups)
         assert gamma is not None  # only called if the kernel has a gamma
         return gamma
 
@@ -93,7 +94,8 @@ class Folds:
             return None if shared is None else shared.rows[train]
 
         X, y, weights = self.X[train], self.y[train], self.weights[train]
-        prepared = prepare(parameters, X, y, weights, grows=False, known=mapped)
+        groups = None if self.groups is None else self.groups[train]
+        prepared = prepare(parameters, X, y, weights, grows=False, known=mapped, groups=groups)
         if self.scorer is None:  # labels need offsets of pairs at most; probabilities are not asked for
             most = _CALIBRATION_ROWS if prepared.settings.decision == "calibrated" else 0
             prepared = replace(prepared, wanted=_fewer(prepared.wanted, prepared.rows.starts, most))

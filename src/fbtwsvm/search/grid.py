@@ -66,5 +66,7 @@ def _checked(estimator: FBTWSVM, name: str, values: list[Any]) -> list[Any]:
     for value in values:
         if name in ("C", "reg") and not isinstance(value, Real):
             raise ValueError(f"{name} must hold numbers, got {value!r}; separate=True gives each plane its own.")
+        if name == "gamma" and isinstance(value, str):
+            raise ValueError(f"gamma must hold numbers, got {value!r}: an int tries values around gamma='auto'.")
         check_parameters(clone(estimator).set_params(**{name: value}))
     return list(dict.fromkeys(float(value) if name in ("gamma", "C", "reg") else value for value in values))

@@ -5,19 +5,15 @@ A grid goes on beyond its edge while the best candidate lies there, if its value
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
-import numpy as np
-
-from .trials import Trials
+from .trials import Report, Trials, mean_score
 
 Grid = dict[str, list[Any]]
-
-
-_MOST_STEPS = 4  # beyond each edge of a list of values
+_MOST_STEPS = 4  # values that are added to a list
 
 
 def search_grid(trials: Trials, grid: Grid, steps: dict[str, float], *, verbose: bool) -> None:
@@ -43,9 +39,7 @@ def search_grid(trials: Trials, grid: Grid, steps: dict[str, float], *, verbose:
             trials.run(candidates, report)
 
 
-def _follow_edge(
-    trials: Trials, grid: Grid, name: str, step: float, fuzzy: Grid, report: Callable[[str], None]
-) -> None:
+def _follow_edge(trials: Trials, grid: Grid, name: str, step: float, fuzzy: Grid, report: Report) -> None:
     """Add values to the list of a parameter while the best candidate has its smallest or largest one."""
     for _ in range(_MOST_STEPS):
         best = trials.best_trial().params
@@ -54,9 +48,9 @@ def _follow_edge(
             return
         value = best[name] / step if best[name] == lowest else best[name] * step
         grid[name] = sorted([*grid[name], value])
-        beside = {} if name == "gamma" else {other: [best[other]] for other in ("gamma",) if other in grid}
-        maps = {other: [best[other]] for other in ("n_components",) if other in grid}
-        trials.run(trials.candidates({**grid, **fuzzy, **beside, **maps, name: [value]}), report)
+        best_map = {other: [best[other]] for other in ("gamma", "n_components") if other in grid}
+        report(more=len(trials.folds))
+        trials.run(trials.candidates({**grid, **fuzzy, **best_map, name: [value]}), report)
 
 
 def _combinations(grid: Grid, names: tuple[str, ...]) -> list[Grid]:
@@ -86,7 +80,9 @@ def search_tpe(trials: Trials, grid: Grid, count: int, seed: int, *, verbose: bo
                 point = study.ask()
                 trial = trials.trial({name: _suggest(point, name, grid, trials.separate) for name in grid})
                 trials.run([trial], report)
-                study.tell(point, float(np.nanmean(trial.scores)))
+                score = mean_score(trial.scores)
+                failed = optuna.trial.TrialState.FAIL if score is None else None
+                study.tell(point, score, state=failed)
     finally:
         optuna.logging.set_verbosity(verbosity)
 
@@ -109,10 +105,10 @@ def _suggest_value(point: Any, name: str, values: list[Any]) -> Any:
 
 
 @contextmanager
-def _progress(total: int, verbose: bool) -> Iterator[Callable[[str], None]]:
+def _progress(total: int, verbose: bool) -> Iterator[Report]:
     """Show a progress bar over maps and folds, if it is wanted."""
     if not verbose:
-        yield lambda text: None
+        yield lambda text="", *, more=0: None
         return
     from .._progress import step_bar  # needs rich
 

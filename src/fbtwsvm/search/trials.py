@@ -18,7 +18,7 @@ _STANDARD_ERRORS = 2.0  # behind the best at which a candidate stops
 _OF_MAP = ("gamma", "n_components")  # parameters that change the map
 _OF_PLANE = ("C", "reg")  # parameters that each plane may have of its own
 
-Report = Callable[[str], None]  # of progress: called with a text after each fold
+Report = Callable[..., None]  # of progress: called with a text after each fold, or with `more` folds to come
 
 
 @dataclass
@@ -40,6 +40,7 @@ class Trials:
         self.separate = separate
         self.trials: list[Trial] = []
         self.best = np.full(len(folds), -np.inf)  # best mean score over the first folds
+        self._told: set[str] = set()  # warnings that were shown
 
     def trial(self, params: Params) -> Trial:
         """Return a trial of a candidate, without scores yet."""
@@ -68,11 +69,10 @@ class Trials:
                 try:
                     self._run_fold(running, params_of_map, number)
                 except ValueError as error:
-                    if self.error_score == "raise":
-                        raise
-                    self._fail(running, number, error)
+                    self._fail(running, number, error, "fitted")
                 self._compare(running, number)
-            report(f"best score {self.best[number]:.4f}")
+            finished = self.best[-1] if np.isfinite(self.best[-1]) else self.best[number]
+            report(f"best score {finished:.4f}")
 
     def _run_fold(self, trials: list[Trial], params_of_map: Params, number: int) -> None:
         """Try candidates that share a map in one fold.
@@ -87,7 +87,10 @@ class Trials:
         others = [trial for trial in trials if trial.params.get("reg") != middle]
         for part in (first, others) if self.early_stop and others else (trials,):
             for k, solved in self.folds.solve(fold, [trial.params for trial in part], self.separate):
-                part[k].scores[number] = self.folds.score(fold, solved, part[k].params)
+                try:
+                    part[k].scores[number] = self.folds.score(fold, solved, part[k].params)
+                except ValueError as error:
+                    self._fail([part[k]], number, error, "scored")
             if part is first and others:
                 self._compare(first, number)
                 if all(trial.stopped for trial in first):
@@ -95,27 +98,36 @@ class Trials:
                         trial.stopped = True
                     return
 
-    def _fail(self, trials: list[Trial], number: int, error: ValueError) -> None:
-        """Give candidates the score of a fold that cannot be fitted, and say so."""
+    def _fail(self, trials: list[Trial], number: int, error: ValueError, done: str) -> None:
+        """Give candidates the score of a fold that cannot be fitted or scored, and say so once."""
+        if self.error_score == "raise":
+            raise error
         for trial in trials:
             trial.scores[number] = self.error_score
-        warn(
-            f"Fold {number} cannot be fitted; its score is {self.error_score} for {len(trials)} candidates. The error: "
-            f"{error} With error_score='raise' it is raised.",
-            FitFailedWarning,
+        message = (
+            f"Fold {number} cannot be {done}; its score is {self.error_score}. The error: {error} With "
+            "error_score='raise' it is raised."
         )
+        if message not in self._told:
+            self._told.add(message)
+            warn(message, FitFailedWarning)
 
     def best_trial(self) -> Trial:
         """Return the candidate with the best mean score among those that did not stop."""
-        tried = [trial for trial in self.trials if not trial.stopped and np.isfinite(trial.scores).any()]
-        if not tried:
-            raise ValueError("No fold could be fitted with any candidate: the warnings say why.")
-        return max(tried, key=lambda trial: float(np.nanmean(trial.scores)))
+        scored = [(mean_score(trial.scores), trial) for trial in self.trials if not trial.stopped]
+        known = [(score, trial) for score, trial in scored if score is not None]
+        if not known:
+            raise ValueError(
+                "No candidate has a score: no fold could be fitted, as the warnings say, or `scoring` returned NaN."
+            )
+        return max(known, key=lambda pair: pair[0])[1]
 
     def _compare(self, trials: list[Trial], number: int) -> None:
         """Stop candidates that are far behind the best after this fold."""
-        means = [_mean(trial.scores[: number + 1]) for trial in trials]
-        best = self.best[number] = max(self.best[number], *means)
+        trials = [trial for trial in trials if not trial.stopped]  # one that has stopped was not tried in this fold
+        scores = [mean_score(trial.scores[: number + 1]) for trial in trials]
+        means = [-np.inf if score is None else score for score in scores]
+        best = self.best[number] = max([self.best[number], *means])
         if not self.early_stop or number + 1 == len(self.folds) or not np.isfinite(best):
             return
         tested = sum(len(test) for _, test in self.folds.splits[: number + 1])
@@ -128,9 +140,9 @@ class Trials:
         scores = np.array([trial.scores for trial in self.trials])
         stopped = np.array([trial.stopped for trial in self.trials])
         params = [trial.params for trial in self.trials]
-        tried = np.isfinite(scores).any(axis=1)
-        means, spreads = np.full((2, len(scores)), np.nan)
-        means[tried], spreads[tried] = np.nanmean(scores[tried], axis=1), np.nanstd(scores[tried], axis=1)
+        known = [line[np.isfinite(line)] for line in scores]
+        means = np.array([line.mean() if len(line) else np.nan for line in known])
+        spreads = np.array([line.std() if len(line) else np.nan for line in known])
         results: dict[str, Any] = {"params": params, "mean_test_score": means, "std_test_score": spreads}
         results |= {f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])}
         for name in params[0]:
@@ -141,10 +153,10 @@ class Trials:
         return results | {"rank_test_score": _ranks(means, stopped), "stopped": stopped}
 
 
-def _mean(scores: Array) -> float:
-    """Return the mean of the scores that are known; minus infinity if none is."""
+def mean_score(scores: Array) -> float | None:
+    """Return the mean of the scores that are known; None if none is."""
     known = scores[np.isfinite(scores)]
-    return float(known.mean()) if len(known) else -np.inf
+    return float(known.mean()) if len(known) else None
 
 
 def _ranks(means: Array, stopped: Array) -> Array:

@@ -59,7 +59,8 @@ def solve_mapped(
         return [_solve_many_rows(rows, multiple * box, problem, means, grams, seed) for multiple in multiples]
     start = Start.cold(rows, means, problem, grams)
     if alpha is not None:
-        start = replace(start, alpha=np.minimum(alpha, multiples[0] * box))
+        box, multiples = multiples[0] * box, [multiple / multiples[0] for multiple in multiples]
+        start = replace(start, alpha=np.minimum(alpha, box))
     return solve_path(rows, box, problem, start, multiples)
 
 

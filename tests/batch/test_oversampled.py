@@ -1,4 +1,4 @@
-"""Rows that were made by interpolation are found, and only those."""
+"""Rows that were made of others are found, and only those."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fbtwsvm import FBTWSVM
-from fbtwsvm.batch.interpolated import without_interpolated
+from fbtwsvm.batch.oversampled import without_oversampled
 from fbtwsvm.model.rows import arrange
 
 ORIGINAL, MADE = 60, 500
@@ -31,7 +31,7 @@ def arranged(X, y):
 
 def test_rows_made_of_two_others_are_left_out(filled_up):
     X, y = filled_up
-    rows = without_interpolated(arranged(X, y), seed=0)
+    rows = without_oversampled(arranged(X, y), seed=0)
     kept = {row.tobytes() for row in rows.X[rows.labels == 1]}
     assert np.diff(rows.starts)[0] == ORIGINAL + MADE  # the other class stays whole
     assert ORIGINAL <= len(kept) < 2 * ORIGINAL
@@ -53,10 +53,38 @@ def test_gamma_does_not_depend_on_them(filled_up):
 def test_other_rows_stay(columns):
     X, y = np.random.default_rng(0).normal(size=(400, columns)), np.repeat([0, 1], 200)
     rows = arranged(X, y)
-    assert without_interpolated(rows, seed=0) is rows
+    assert without_oversampled(rows, seed=0) is rows
 
 
 def test_rows_along_a_line_stay():
     t = np.random.default_rng(0).uniform(size=(400, 1))
     rows = arranged(np.column_stack([t, 2 * t, 3 * t]), np.repeat([0, 1], 200))
-    assert without_interpolated(rows, seed=0) is rows
+    assert without_oversampled(rows, seed=0) is rows
+
+
+def copied(noise, in_both=False):
+    """Return rows of two classes; of one, or of both, most rows are copies with a little noise of 60 others."""
+    random = np.random.default_rng(0)
+    copies = [random.normal(size=(ORIGINAL, 8))[random.integers(ORIGINAL, size=600)] for _ in range(2)]
+    copies = [rows + random.normal(0, noise, size=(600, 8)) for rows in copies]
+    other = copies[1] if in_both else random.normal(size=(600, 8))
+    return np.concatenate([other, copies[0]]), np.repeat([0, 1], 600)
+
+
+@pytest.mark.parametrize("noise", [1e-4, 0.01])
+def test_one_of_several_near_copies_stays(noise):
+    rows = without_oversampled(arranged(*copied(noise)), seed=0)
+    assert np.diff(rows.starts)[0] == 600
+    assert 0.9 * ORIGINAL < np.diff(rows.starts)[1] < 1.3 * ORIGINAL
+
+
+def test_near_copies_in_all_classes_are_in_the_nature_of_the_data():
+    rows = arranged(*copied(0.01, in_both=True))
+    assert without_oversampled(rows, seed=0) is rows
+
+
+@pytest.mark.parametrize("values", [(20, 20, 4), (5, 5, 5, 5)])
+def test_rows_on_a_grid_stay(values):
+    X = np.stack(np.meshgrid(*map(np.arange, values)), axis=-1).reshape(-1, len(values)).astype(float)
+    rows = arranged(X, (np.arange(len(X)) >= len(X) // 2).astype(int))
+    assert without_oversampled(rows, seed=0) is rows
