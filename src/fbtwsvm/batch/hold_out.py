@@ -94,7 +94,7 @@ def _is_sorted_by_sum(X: Array, labels: Array) -> bool:
     centred = X - (sums / counts[:, None])[labels]
     fitted = centred @ np.linalg.lstsq(centred, places, rcond=None)[0]
     unexplained = float(((places - fitted) ** 2).sum() / (places**2).sum()) if n > len(counts) else 1.0
-    return unexplained * (n - 1) / (n - n_columns) < 1.0 - _EXPLAINED
+    return bool(unexplained * (n - 1) / (n - n_columns) < 1.0 - _EXPLAINED)
 
 
 def _is_sorted_by_one(X: Array, labels: Array) -> bool:

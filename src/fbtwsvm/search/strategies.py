@@ -48,7 +48,7 @@ def _follow_edge(trials: Trials, grid: Grid, name: str, step: float, fuzzy: Grid
             return
         value = best[name] / step if best[name] == lowest else best[name] * step
         grid[name] = sorted([*grid[name], value])
-        best_map = {other: [best[other]] for other in ("gamma", "n_components") if other in grid}
+        best_map: Grid = {other: [best[other]] for other in ("gamma", "n_components") if other in grid}
         report(more=len(trials.folds))
         trials.run(trials.candidates({**grid, **fuzzy, **best_map, name: [value]}), report)
 
