@@ -780,7 +780,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         with closing(Spool(chunks_of(chunks), check)) as rows:
             few = len(rows) <= _FEW_ROWS
             self._warn_of_spread(rows[:_FEW_ROWS])
-            model = fit_rows(parameters, rows[:] if few else rows, rows.y, None, mapped=few)
+            data: tuple[Any, Any] = (rows[:], rows.y[:]) if few else (rows, rows.y)
+            model = fit_rows(parameters, *data, None, mapped=few)
         return model, probe._columns
 
     def _checked(

@@ -5,12 +5,18 @@ import pytest
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.batch.model import BatchModel
-from fbtwsvm.batch.prepare import _ordered_compactly, ordered, prepare
+from fbtwsvm.batch.prepare import _ordered_compactly, _sorted_by_class, ordered, prepare
 from fbtwsvm.classifier import parameters_of
 from fbtwsvm.model.rows import CheckedRows
 
 X = np.random.default_rng(0).normal(size=(90, 3))
 Y = np.array(["ant", "bee", "cat"])[np.arange(90) % 3]
+
+
+@pytest.mark.parametrize("n_classes", [1, 3, 400])
+def test_an_order_by_class_keeps_the_order_of_rows(n_classes):
+    labels = np.random.default_rng(0).integers(n_classes, size=20_000).astype(np.int16)  # several tiles
+    assert np.array_equal(_sorted_by_class(labels, n_classes), np.argsort(labels, kind="stable"))
 
 
 @pytest.mark.parametrize("class_weight", [None, "balanced", {"ant": 2.0}])

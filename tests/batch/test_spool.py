@@ -13,3 +13,13 @@ def test_a_spool_reads_what_was_written():
     assert (spool[[2400, 3, 3]] == X[[2400, 3, 3]]).all()
     assert spool.dtype == np.float32
     assert (spool.y == y[:2500]).all()
+
+
+def test_labels_of_chunks_are_joined_by_name():
+    """A chunk need not have all classes, and a later one may have new or longer names."""
+    chunks = [np.array(["b", "a", "b"]), np.array(["c"]), np.array(["a", "aardvark"])]
+    spool = Spool([(np.zeros((len(y), 1)), y) for y in chunks], lambda X, y: (X, y))
+    assert spool.y[:].tolist() == np.concatenate(chunks).tolist()
+    assert spool.y[[4, 1]].tolist() == ["a", "a"]
+    assert spool.y.names.tolist() == ["a", "aardvark", "b", "c"]
+    assert (len(spool.y), spool.y.codes.itemsize) == (6, 2)

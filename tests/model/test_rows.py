@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from fbtwsvm.model import rows as rows_module
-from fbtwsvm.model.rows import arrange, calibration_rows
+from fbtwsvm.model.rows import TrainingRows, arrange, calibration_rows
 
 X = np.array([[3.0, 1.0], [0.0, 2.0], [3.0, 1.0], [3.0, 1.0], [5.0, 5.0], [0.0, 2.0]])
 
@@ -89,8 +89,31 @@ def test_values_go_back_to_the_given_rows():
 @pytest.mark.parametrize("merge", [True, False])
 def test_marked_rows_are_named_as_they_were_given(merge):
     rows = arrange(X, LABELS, WEIGHTS, 2, merge=merge)
-    given, labels = rows.given(rows.labels == 1)
-    assert (given.tolist(), labels.tolist()) == ([0, 2], [1, 1])
+    given, counts = rows.given(rows.labels == 1)
+    assert (given.tolist(), counts.tolist()) == ([0, 2], [0, 2])
+
+
+def test_very_many_marked_rows_are_named_as_they_were_given():
+    """They have no `source`, which takes too much memory."""
+    n = 200_000  # several tiles
+    random = np.random.default_rng(0)
+    labels, marked = random.integers(3, size=n), random.uniform(size=n) < 0.4
+    index = np.argsort(labels, kind="stable").astype(np.int32)
+    starts = np.searchsorted(labels[index], np.arange(4))
+    rows = TrainingRows(np.empty((n, 1)), index, np.ones(n), starts, np.empty(0, dtype=np.int64), np.ones(n), False)
+    given, counts = rows.given(marked)
+    assert np.array_equal(given, np.sort(index[marked]))
+    assert np.array_equal(counts, np.bincount(labels[given]))
+
+
+def test_calibration_rows_are_drawn_from_the_rows_that_are_no_landmarks():
+    landmarks = np.random.default_rng(0).uniform(size=4000) < 0.3
+    marked = calibration_rows(np.array([0, 1500, 4000]), landmarks, seed=0, limit=600)
+    assert not (marked & landmarks).any()
+    assert [marked[:1500].sum(), marked[1500:].sum()] == [600, 600]
+    share = marked[~landmarks][:1000].mean(), marked[~landmarks][-1000:].mean()
+    assert 0.4 < share[0] < 0.75
+    assert 0.2 < share[1] < 0.5
 
 
 def test_a_subset_is_training_rows_of_its_own():

@@ -7,6 +7,7 @@ import pytest
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
+from fbtwsvm.solver import newton
 from reference import (
     NEWTON_TOL,
     SHAPES,
@@ -65,3 +66,16 @@ def test_newtons_method_stays_honest_where_the_tolerance_is_out_of_reach(seed):
     for a, b in zip(*np.nonzero(~np.eye(3, dtype=bool)), strict=True):
         gap = certificate(solution.planes[a, b], solution.alpha, rows, box, problem, a, b)
         assert solution.gaps[a, b] == pytest.approx(gap, abs=1e-3)
+
+
+def test_rounding_may_make_a_hessian_indefinite():
+    """The step is then a little shorter; a matrix that is wrong by more is refused."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(5, 8))
+    matrix = rows.T @ rows  # of rank 5
+    matrix -= 1e-4 * np.eye(8)
+    factor = newton._factor(matrix, 1e-6, rounding=1e-3)
+    np.testing.assert_allclose(factor @ factor.T, matrix + (1e-6 + 1e-3) * np.eye(8), atol=1e-12)
+    for rounding in (0.0, 1e-5):
+        with pytest.raises(ValueError, match="not positive definite"):
+            newton._factor(matrix, 1e-6, rounding)

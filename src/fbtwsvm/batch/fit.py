@@ -9,7 +9,7 @@ from uuid import uuid4
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import Array
+from .._arrays import Array, tiles
 from .._log import LOG
 from ..model.mapping import Mapping
 from ..model.rows import CheckedRows, TrainingRows
@@ -18,6 +18,7 @@ from .model import BatchModel
 from .prepare import prepare
 from .remember import keeps_rows, sums_of
 
+_TILE = 65536  # rows that are looked at together
 _MOST_MAPPED = 2 * 2**30  # most bytes of mapped rows that a fit holds in memory
 
 
@@ -95,6 +96,7 @@ def fits_in_memory(parameters: Parameters, X: Any) -> bool:
 def _supports(alpha: Array, rows: TrainingRows, settings: Settings) -> tuple[Array, Array]:
     """Return the numbers of the given rows with a dual above zero in any plane, and how many each class has."""
     # The membership of the farthest row is almost zero: a dual at such a bound does not count.
-    supports = alpha.max(axis=1) > 1e-9 * settings.C.min() * rows.weights
-    given, labels = rows.given(supports)
-    return given, np.bincount(labels, minlength=rows.n_classes)
+    supports = np.empty(rows.n, dtype=bool)
+    for part in tiles(0, rows.n, _TILE):
+        supports[part] = alpha[part].max(axis=1) > 1e-9 * settings.C.min() * rows.weights[part]
+    return rows.given(supports)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, class_starts, tiles
+from .._arrays import Array, tiles
 from .._log import LOG
 from .._threads import Threads
 from ..features import ExactKernel, FourierFeatures, NystroemFeatures
@@ -21,6 +21,7 @@ from .choose_gamma import choose_gamma
 from .choose_size import choose_size
 from .row_homes import Home, MemoryHome, UnmappedHome
 from .solve import Solved, solve, solve_kernel
+from .spool import CodedLabels
 
 _MAP_SAMPLE = 8192  # rows that a map is fitted on if it cannot be fitted on all
 _MOST_WANTED = 512  # most calibration rows of a class, unless the data is small
@@ -146,15 +147,11 @@ def ordered(
 
 
 def _ordered_compactly(
-    parameters: Parameters, X: Any, y: Array, weights: Array | None
+    parameters: Parameters, X: Any, y: Array | CodedLabels, weights: Array | None
 ) -> tuple[Array, TrainingRows, Array, Array]:
     """Do the same for very many rows, in little memory; duplicates are not merged."""
-    classes, _ = present_classes(np.unique(y if weights is None else y[weights > 0]))
-    # np.unique(return_inverse=True) sorts, which takes many times the memory of the labels.
-    labels = np.empty(len(y), dtype=np.int16 if len(classes) < 2**15 else np.int64)
-    for part in tiles(0, len(y), _MAP_SAMPLE):
-        labels[part] = np.minimum(np.searchsorted(classes, y[part]), len(classes) - 1)
-    order = np.argsort(labels, kind="stable").astype(np.int32 if len(y) < 2**31 else np.int64)
+    classes, labels = _coded(y, weights)
+    order = _sorted_by_class(labels, len(classes))
     factors = np.ones(len(classes))
     if weights is None and parameters.class_weight is None:
         weights = sorted_weights = np.broadcast_to(1.0, len(y))
@@ -164,9 +161,37 @@ def _ordered_compactly(
         factors = class_factors(parameters.class_weight, classes, labels, weights)
         weights = weights * factors[labels]
         sorted_weights = weights[order]
-    starts = class_starts(labels[order], len(classes))
+    counts = sum(np.bincount(labels[order[part]], minlength=len(classes)) for part in tiles(0, len(order), _MAP_SAMPLE))
+    starts = np.concatenate([[0], np.cumsum(counts)])
     rows = TrainingRows(X, order, sorted_weights, starts, np.empty(0, dtype=np.int64), weights, small=False)
     return classes, rows, labels, factors
+
+
+def _coded(y: Array | CodedLabels, weights: Array | None) -> tuple[Array, Array]:
+    """Return the classes of very many rows, and the class index of each row."""
+    if isinstance(y, CodedLabels):
+        classes, _ = present_classes(y.names)
+        return classes, y.codes
+    classes, _ = present_classes(np.unique(y if weights is None else y[weights > 0]))
+    # np.unique(return_inverse=True) sorts, which takes many times the memory of the labels.
+    labels = np.empty(len(y), dtype=np.int16 if len(classes) < 2**15 else np.int64)
+    for part in tiles(0, len(y), _MAP_SAMPLE):
+        labels[part] = np.minimum(np.searchsorted(classes, y[part]), len(classes) - 1)
+    return classes, labels
+
+
+def _sorted_by_class(labels: Array, n_classes: int) -> Array:
+    """Return what np.argsort(labels, kind="stable") does, which takes twice the memory of its result."""
+    order = np.empty(len(labels), dtype=np.int32 if len(labels) < 2**31 else np.int64)
+    parts = tiles(0, len(labels), _MAP_SAMPLE)
+    counts = np.array([np.bincount(labels[part], minlength=n_classes) for part in parts])
+    ends = np.cumsum(counts.sum(axis=0))
+    places = np.concatenate([[0], ends[:-1]]) + np.cumsum(counts, axis=0) - counts  # of each class of each part
+    for part, count, place in zip(parts, counts, places, strict=True):
+        own = np.argsort(labels[part], kind="stable")
+        first = np.cumsum(count) - count
+        order[np.repeat(place - first, count) + np.arange(len(own))] = own + part.start
+    return order
 
 
 def _fit_on_sample(
@@ -181,7 +206,9 @@ def _fit_on_sample(
     some = np.sort(rows.index[some])
     sample = arrange(rows.X[some], labels[some], rows.given_weights[some], rows.n_classes, merge=False)
     mapping, _ = Mapping.fit(transformer, sample, y[some], parameters.kernel, Threads(parameters.n_jobs))
-    return mapping, np.isin(rows.index, some[mapping.landmark_places(sample)])
+    marked = np.zeros(rows.X.shape[0], dtype=bool)
+    marked[some[mapping.landmark_places(sample)]] = True
+    return mapping, marked[rows.index]
 
 
 def _grown(parameters: Parameters, rows: TrainingRows, make: Callable[[int | str], Any], seed: int) -> int | str:

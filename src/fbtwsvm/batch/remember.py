@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, tiles
 from ..model.fit_sums import FitSums, SupportRows
 from ..model.rows import TrainingRows, row_bytes
 from ..model.settings import Parameters
@@ -17,6 +17,7 @@ from .solve import Solved
 from .spool import Spool
 
 _MOST_MAPPED = 2**29  # bytes of mapped rows that a stream may start from
+_TILE = 65536  # rows that are looked at together
 _CANDIDATES = 20  # for each support row that is kept, so many are compared
 _MOST_CALIBRATION = 256  # most calibration rows of each class that are kept
 
@@ -57,8 +58,7 @@ def sums_of(prepared: Prepared, solved: Solved, parameters: Parameters) -> FitSu
         dual_sums[:, k] -= support.alpha[of_class].T @ support.rows[of_class].astype(np.float64)
         box_sums[:, k] -= support.box[of_class].sum(axis=0)
         n_kept[k] = of_class.sum()
-    has_dual: Array = np.asarray((solution.alpha > 0).any(axis=1))
-    n_support = np.array([has_dual[a:b].sum() for a, b in pairwise(rows.starts)])
+    n_support = np.array([_has_dual(solution.alpha, a, b).sum() for a, b in pairwise(rows.starts)])
     extremes, has_extremes = state.extremes, state.extremes.counts > 0
     near, far, labels = _calibration(prepared, solved)
     return FitSums(
@@ -89,7 +89,7 @@ def _support_rows(prepared: Prepared, solved: Solved, memory: int | None, factor
     random = np.random.default_rng(prepared.seed)
     chosen = []
     for first, last in pairwise(rows.starts):
-        numbers = first + np.flatnonzero((alpha[first:last] > 0).any(axis=1))
+        numbers = first + np.flatnonzero(_has_dual(alpha, first, last))
         if memory is not None and len(numbers) > memory:
             some = min(len(numbers), _CANDIDATES * memory)
             numbers = np.sort(random.choice(numbers, some, replace=False))
@@ -112,6 +112,14 @@ def _support_rows(prepared: Prepared, solved: Solved, memory: int | None, factor
         alpha=np.minimum(alpha[numbers].astype(np.float64), box),
         box=box,
     )
+
+
+def _has_dual(alpha: Array, first: int, last: int) -> Array:
+    """Return which of the rows from `first` to `last` push a plane."""
+    has_dual = np.empty(last - first, dtype=bool)
+    for part in tiles(0, last - first, _TILE):
+        has_dual[part] = (alpha[part.start + first : part.stop + first] > 0).any(axis=1)
+    return has_dual
 
 
 def _marked(k: int, numbers: slice, marked: Array) -> Array:

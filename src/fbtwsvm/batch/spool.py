@@ -41,6 +41,27 @@ def chunks_of(X: Any) -> Iterator[tuple[Any, Any]]:
         yield chunk
 
 
+class CodedLabels:
+    """Labels of very many rows, as numbers of their names; an index or a slice returns labels."""
+
+    def __init__(self, chunks: list[tuple[Array, Array]]) -> None:
+        """Join chunks of (names, codes)."""
+        self.names = np.unique(np.concatenate([names for names, _ in chunks]))
+        code = np.int16 if len(self.names) < 2**15 else np.int64
+        self.codes = np.empty(sum(len(codes) for _, codes in chunks), dtype=code)
+        first = 0
+        for names, codes in chunks:
+            self.codes[first : first + len(codes)] = np.searchsorted(self.names, names)[codes]
+            first += len(codes)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, index: Any) -> Array:
+        labels: Array = self.names[self.codes[index]]
+        return labels
+
+
 class Spool:
     """Rows in a temporary file, read by slice or by index.
 
@@ -49,34 +70,35 @@ class Spool:
     >>> import numpy as np
     >>> from fbtwsvm.batch.spool import Spool
     >>> rows = Spool([(np.ones((2, 3)), np.array([0, 1])), (np.zeros((1, 3)), np.array([1]))], lambda X, y: (X, y))
-    >>> rows.shape, rows.y.tolist(), rows[[2, 0]][:, 0].tolist()
+    >>> rows.shape, rows.y[:].tolist(), rows[[2, 0]][:, 0].tolist()
     ((3, 3), [0, 1, 1], [0.0, 1.0])
     """
 
     def __init__(self, chunks: Iterable[tuple[Any, Any]], check: Callable[[Any, Any], Checked]) -> None:
         self._file = tempfile.TemporaryFile(prefix="fbtwsvm")  # noqa: SIM115 (open as long as the spool is)
         self.dtype = np.dtype(np.float64)
-        labels: list[Array] = []
+        labels: list[tuple[Array, Array]] = []
         n_columns = 0
         try:
             for X, y in chunks:
                 if not len(y):
                     continue
                 rows, chunk_labels = check(X, y)
-                if labels and chunk_labels.dtype.kind != labels[0].dtype.kind:
-                    kinds = f"{labels[0].dtype} in the first chunk, {chunk_labels.dtype} in a later one"
+                if labels and chunk_labels.dtype.kind != labels[0][0].dtype.kind:
+                    kinds = f"{labels[0][0].dtype} in the first chunk, {chunk_labels.dtype} in a later one"
                     raise ValueError(f"Labels must be of one kind in all chunks, got {kinds}.")
                 self.dtype = self.dtype if labels else rows.dtype
                 n_columns = rows.shape[1]
                 np.ascontiguousarray(rows, dtype=self.dtype).tofile(self._file)
-                labels.append(chunk_labels)
+                names, codes = np.unique(chunk_labels, return_inverse=True)
+                labels.append((names, codes.astype(np.int16 if len(names) < 2**15 else np.int64)))
             if not labels:
                 raise ValueError("fit was given no chunks.")
             self._file.flush()
         except BaseException:
             self.close()
             raise
-        self.y = np.concatenate(labels)
+        self.y = CodedLabels(labels)
         self.shape = (len(self.y), n_columns)
 
     def __len__(self) -> int:

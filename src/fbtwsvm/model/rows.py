@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import Array, class_starts
+from .._arrays import Array, class_starts, tiles
 
 SMALL = 2000  # data with at most so many distinct rows is small: exact kernel, nothing chosen at random
+_TILE = 65536  # rows that are looked at together
 _MERGE_FACTOR = 5  # duplicates are merged in at most this many times SMALL rows
 
 
@@ -41,12 +42,20 @@ def calibration_rows(starts: Array, landmarks: Array, seed: int, limit: int = 51
     random = np.random.default_rng(seed)
     marked = np.zeros(len(landmarks), dtype=bool)
     for first, last in pairwise(starts):
-        rows = np.arange(first, last)
-        others = rows[~landmarks[first:last]]
-        rows = others if 2 * len(others) >= len(rows) else rows
         if last - first == 1:
             continue
-        marked[random.choice(rows, limit, replace=False) if len(rows) > limit else rows] = True
+        own = marked[first:last]
+        own[:] = ~landmarks[first:last]
+        if 2 * int(own.sum()) < last - first:
+            own[:] = True
+        count = int(own.sum())
+        if count > limit:
+            # The k-th candidate is found from the few rows that are none: a list of all takes too much memory.
+            others = np.flatnonzero(~own)
+            chosen = random.choice(count, limit, replace=False)
+            chosen += np.searchsorted(others - np.arange(len(others)), chosen, side="right")
+            own[:] = False
+            own[chosen] = True
     return marked
 
 
@@ -116,13 +125,20 @@ class TrainingRows:
         return out
 
     def given(self, marked: Array) -> tuple[Array, Array]:
-        """Return the numbers of the given rows behind marked sorted rows, and their class indices."""
-        if not len(self.source):  # very many rows: none are merged, and `source` is empty to save memory
-            numbers = np.flatnonzero(marked)
-            order = np.argsort(self.index[numbers])
-            return self.index[numbers][order].astype(np.int64), self.labels_of(numbers)[order]
-        given = np.flatnonzero((self.source >= 0) & marked[self.source])
-        return given, self.labels_of(self.source[given])
+        """Return the numbers of the given rows behind marked sorted rows, and how many of them each class has."""
+        if len(self.source):
+            given = np.flatnonzero((self.source >= 0) & marked[self.source])
+            return given, np.bincount(self.labels_of(self.source[given]), minlength=self.n_classes)
+        # Very many rows: none are merged, and `source` is empty to save memory.
+        is_given = np.zeros(self.X.shape[0], dtype=bool)
+        for part in tiles(0, self.n, _TILE):
+            is_given[self.index[part][marked[part]]] = True
+        numbers, done = np.empty(int(marked.sum()), dtype=self.index.dtype), 0
+        for part in tiles(0, len(is_given), _TILE):
+            found = np.flatnonzero(is_given[part]) + part.start
+            numbers[done : done + len(found)] = found
+            done += len(found)
+        return numbers, np.array([marked[first:last].sum() for first, last in pairwise(self.starts)])
 
 
 def arrange(X: Any, labels: Array, weights: Array, n_classes: int, *, merge: bool = True) -> TrainingRows:

@@ -23,6 +23,7 @@ MANY_ROWS = 8192  # if the largest class has more rows than this, a sample is so
 _MOST_KERNEL_ROWS = 8192  # their kernel matrix takes half a gigabyte
 _SAMPLED = 16  # one row in 16 is sampled
 _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 1024, 16384  # rows of each class
+_LARGEST_READ = 4096  # the same of rows that do not fit into memory
 _SHARPEST = 1e-4  # smallest gap that Newton's method reaches with a smoothed hinge
 _CROWDED = 64  # Newton's method is faster if more than 64 rows per column have a positive dual
 _ROUNDING = 30.0  # units of rounding that an inner product may be wrong by, with room to spare
@@ -68,7 +69,7 @@ def solve_read(reader: RowReader, problem: Problem, means: Array, grams: Sequenc
     """Solve all planes on rows that are read piece by piece, by Newton's method."""
     dtype = reader.rows(slice(0, 1)).dtype
     start = _start(means, grams, problem, dtype)
-    first, _ = _first_planes(reader, problem, start, seed)
+    first, _ = _first_planes(reader, problem, start, seed, _LARGEST_READ)
     solution = Solution.empty(problem, means.shape[1], dtype, precision=np.float32)
     solve_newton(reader, problem, grams, start.todo, first, solution)
     return solution
@@ -104,11 +105,13 @@ def _start(means: Array, grams: Sequence[Array], problem: Problem, dtype: np.dty
     return Start(factor, means, todo, np.zeros(todo.shape))
 
 
-def _first_planes(reader: RowReader, problem: Problem, start: Start, seed: int) -> tuple[Array, Array]:
+def _first_planes(
+    reader: RowReader, problem: Problem, start: Start, seed: int, largest: int = _LARGEST_SAMPLE
+) -> tuple[Array, Array]:
     """Solve on a sample; return the planes, and an estimate of how many rows push each of them."""
     random = np.random.default_rng(seed)
     sizes = np.diff(problem.starts)
-    counts = np.minimum(sizes, np.clip(sizes // _SAMPLED, _SMALLEST_SAMPLE, _LARGEST_SAMPLE))
+    counts = np.minimum(sizes, np.clip(sizes // _SAMPLED, _SMALLEST_SAMPLE, largest))
     chosen = np.concatenate(
         [
             np.sort(random.choice(size, count, replace=False)) + first

@@ -79,10 +79,33 @@ def solve_newton(
         pushed = np.flatnonzero(wanted.any(axis=0))
         for done, b in enumerate(pushed, 1):
             planes = [_Plane(int(a), first[a, b].astype(np.float64)) for a in np.flatnonzero(wanted[:, b])]
-            pushed_class = _PushedClass(reader, problem, planes, problem.block(int(b)), ridged, factors)
+            block = problem.block(int(b))
+            pushed_class = _PushedClass(reader, problem, planes, block, ridged, factors, solution.alpha[block])
             pushed_class.descend()
             pushed_class.store(int(b), solution)
             LOG.debug("planes against %d of %d classes solved by Newton's method", done, len(pushed))
+
+
+class _Zone:
+    """The sum of h h' over rows in the zone of a plane; a product of many rows at a time is fast."""
+
+    def __init__(self, n_columns: int) -> None:
+        self.products = np.zeros((n_columns, n_columns))
+        self.parts: list[Array] = []
+
+    def add(self, rows: Array) -> None:
+        """Add some rows."""
+        self.parts.append(rows)
+        if sum(map(len, self.parts)) >= _TILE:
+            self.total()
+
+    def total(self) -> Array:
+        """Return the sum over all rows so far."""
+        if self.parts:
+            rows = np.concatenate(self.parts) if len(self.parts) > 1 else self.parts[0]
+            self.products += rows.T @ rows
+            self.parts = []
+        return self.products
 
 
 class _PushedClass:
@@ -96,6 +119,7 @@ class _PushedClass:
         block: slice,
         ridged: dict[int, tuple[Array, float]],
         factors: dict[int, Array],
+        alpha: Array,
     ) -> None:
         self.reader = reader
         self.problem = problem
@@ -105,7 +129,7 @@ class _PushedClass:
         shape = (len(planes), block.stop - block.start)
         self.near = np.array([plane.near for plane in planes])
         self.box = np.empty(shape, dtype=np.float32)
-        self.alpha = np.zeros(shape, dtype=np.float32)
+        self.alpha = alpha  # (n, n_classes): that of the solution, in place
         self.x = np.empty(shape, dtype=np.float32)
         self.dual_sums = np.zeros((len(planes), len(planes[0].u)))
         self._values(first=True)
@@ -146,7 +170,10 @@ class _PushedClass:
                 self.problem.each(self._walk, zip(pending.tolist(), points, ahead, strict=True))
 
     def _walk(self, move: tuple[int, Array, Array]) -> None:
-        """Search along the line from u to the target of a Newton step; `ahead` are the values 1 + h.u at the target."""
+        """Search along the line from u to the target of a Newton step; `ahead` are the values 1 + h.u at the target.
+
+        Overwrites `ahead`.
+        """
         place, target, ahead = move
         plane = self.planes[place]
         direction = target - plane.u
@@ -155,7 +182,9 @@ class _PushedClass:
         length = _newton_loops.hinge_search(self.x[place], ahead, self.box[place], plane.width, slope, bend)
         length = min(length, _LONGEST)  # near the solution u and the target differ by rounding only
         plane.u = plane.u + length * direction
-        self.x[place] += np.float32(length) * (ahead - self.x[place])
+        ahead -= self.x[place]
+        ahead *= np.float32(length)
+        self.x[place] += ahead
 
     def _times_gram(self, a: int, vector: Array) -> Array:
         """Return G_a times a vector."""
@@ -171,27 +200,23 @@ class _PushedClass:
 
         def visit(piece: slice) -> tuple[Array, Array, Array]:
             losses, duals, roots = _newton_loops.smooth_hinge(self.x[pending, piece], self.box[pending, piece], widths)
-            moved = duals - self.alpha[pending, piece]
-            self.alpha[pending, piece] = duals
+            moved = duals - self.alpha[piece, self.near[pending]].T.astype(np.float32, copy=False)
+            self.alpha[piece, self.near[pending]] = duals.T
             needed = np.flatnonzero(_newton_loops.any_column(moved) | _newton_loops.any_column(roots))
             if 2 * len(needed) > piece.stop - piece.start:
                 needed = np.arange(piece.stop - piece.start)  # a slice is faster than a long index
             dual_sums = np.zeros((len(pending), n_columns))
-            inside: list[list[Array]] = [[] for _ in pending]
+            zones = [_Zone(n_columns) for _ in pending]
             for start in range(0, len(needed), _TILE):
                 some = needed[start : start + _TILE]
                 offset = piece.start + self.first
                 adjacent = some[-1] - some[0] == len(some) - 1
                 rows = self.reader.rows(slice(some[0] + offset, some[-1] + offset + 1) if adjacent else some + offset)
                 dual_sums += moved[:, some].astype(rows.dtype) @ rows
-                for k in range(len(pending)):
-                    zone = np.flatnonzero(roots[k, some])
-                    inside[k].append(rows[zone] * roots[k, some[zone], None].astype(rows.dtype))
-            products = np.zeros_like(curvature, dtype=np.float64)
-            for k, parts in enumerate(inside):
-                if parts:
-                    zone_rows = np.concatenate(parts)
-                    products[k] = zone_rows.T @ zone_rows
+                for k, zone in enumerate(zones):
+                    inside = np.flatnonzero(roots[k, some])
+                    zone.add(rows[inside] * roots[k, some[inside], None].astype(rows.dtype))
+            products = np.stack([zone.total() for zone in zones])
             return products, dual_sums, np.column_stack([losses, duals.sum(axis=1, dtype=np.float64)])
 
         for products, dual_sums, sums in self.problem.stream(visit, self._pieces()):
@@ -210,7 +235,8 @@ class _PushedClass:
         primal = 0.5 * float(plane.u @ slope) + sums[0]
         dual = sums[1] - 0.5 * float(whitened @ whitened)
         plane.gap = (primal - dual) / primal_at_zero if primal_at_zero > 0 else 0.0
-        plane.factor = _factor(self.ridged[plane.near][0] + curvature, self.ridged[plane.near][1])
+        gram, reg = self.ridged[plane.near]
+        plane.factor = _factor(gram + curvature, reg, float(np.finfo(np.float32).eps) * float(np.trace(curvature)))
         plane.steps += 1
         if plane.gap <= options.tol or plane.steps >= min(_MOST_STEPS, options.max_iter):
             return None
@@ -224,12 +250,10 @@ class _PushedClass:
         return target
 
     def store(self, b: int, solution: Solution) -> None:
-        """Write planes, gaps, duals and left-out values into the solution."""
-        block = self.problem.block(b)
+        """Write planes, gaps and left-out values into the solution; the duals are there already."""
         for k, plane in enumerate(self.planes):
             solution.planes[plane.near, b] = plane.u
             solution.gaps[plane.near, b], solution.sweeps[plane.near, b] = plane.gap, plane.steps
-            solution.alpha[block, plane.near] = self.alpha[k]
             solution.box_sums[plane.near, b] = self.primal_at_zero[k]
         if self.problem.wanted.any():
             self.problem.each(lambda k: self._leave_out(k, b, solution), range(len(self.planes)))
@@ -253,8 +277,11 @@ class _PushedClass:
             )
 
 
-def _factor(matrix: Array, reg: float) -> Array:
-    """Return the Cholesky factor of a matrix plus reg I."""
-    system = matrix.copy()
-    system[np.diag_indices_from(system)] += reg
-    return lower_factor(system, "A Hessian is not positive definite: raise reg, or pass float64.")
+def _factor(matrix: Array, reg: float, rounding: float = 0.0) -> Array:
+    """Return the Cholesky factor of a matrix plus reg I.
+
+    If `rounding`, the error of its sums, makes the matrix indefinite, it is added as well: a Newton step is then a
+    little shorter, and the gap is what it is.
+    """
+    message = "A Hessian is not positive definite: raise reg, or pass float64."
+    return lower_factor(matrix, message, ridges=(reg, reg + rounding) if rounding else (reg,))
