@@ -79,7 +79,7 @@ def _classes_at_once(rows: Array, problem: Problem, first_set: int) -> int:
     else:
         factor, width = n_columns**2, n_columns
     working_set = min(n, max(_USUAL_SET, first_set * problem.n_classes))
-    room = max(6 * n * n_columns // 10, 16_000_000)
+    room = max(n * n_columns // 2, 16_000_000)
     return max(1, min(problem.n_classes, int(room // (factor + working_set * width))))
 
 

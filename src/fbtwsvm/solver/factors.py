@@ -37,11 +37,14 @@ def gram_matrix(rows: Array, weights: Array) -> Array:
 
 def gram_factor(gram: Array, reg: float, dtype: np.dtype) -> Array:
     """Return the Cholesky factor of G = gram + reg I."""
-    return lower_factor(
-        gram,
+    return lower_factor(gram, _indefinite(reg, dtype), ridges=(reg,))
+
+
+def _indefinite(reg: float, dtype: np.dtype) -> str:
+    """Return the message for a Gram matrix that has no factor."""
+    return (
         f"The Gram matrix of a class is not positive definite: reg={reg:g} is below the rounding error of {dtype}. "
-        "Raise reg, or pass float64.",
-        ridges=(reg,),
+        "Raise reg, or pass float64."
     )
 
 
@@ -78,7 +81,8 @@ class Whitener:
 
     def __init__(self, gram: Array, reg: float, dtype: np.dtype) -> None:
         self.signs = np.empty(0, dtype=dtype)
-        self.factor = gram_factor(gram, reg, dtype).astype(dtype)
+        gram[np.diag_indices_from(gram)] += reg
+        self.factor = lower_factor(gram, _indefinite(reg, dtype)).astype(dtype)
 
     def rows(self, rows: Array) -> Array:
         """Return zeta_i = L^-1 h_i for each row, contiguous; `rows` may be overwritten."""
