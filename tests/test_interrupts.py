@@ -263,7 +263,7 @@ def interrupted(seconds, call):
 
 def test_ctrl_c_of_a_search():
     X, y = clouds(300)
-    for search in (FBTWSVMCV(cv=2), GridSearchCV(FBTWSVM(gamma=0.1), {"C": [0.1, 1.0, 10.0]}, cv=2)):
+    for search in (FBTWSVMCV(cv=2), GridSearchCV(FBTWSVM(gamma=0.1), {"C": np.logspace(-2, 2, 100)}, cv=2)):
         for seconds in (0.01, 0.05):
             assert interrupted(seconds, lambda search=search: search.fit(np.tile(X, (3, 1)), np.tile(y, 3)))
         assert not hasattr(search, "best_estimator_")

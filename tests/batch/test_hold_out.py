@@ -1,6 +1,7 @@
 """Ways to hold out rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fbtwsvm.batch.hold_out import (
@@ -38,6 +39,7 @@ def test_rows_of_a_group_are_in_one_fold():
     for group in np.unique(groups):
         assert len(np.unique(folds[groups == group])) == 1
     assert np.bincount(folds).min() > 30
+    assert group_folds(np.repeat([0, 1, 2], [60, 30, 10])).tolist() == [-1] * 60 + [0] * 30 + [1] * 10
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,8 @@ def test_rows_of_a_group_are_in_one_fold():
         (["a", None, "b"], "Row 1 has no group"),
         ([1.0, 2.0, np.nan], "Row 2 has no group"),
         (np.array(["a", 1, "b"], dtype=object), "all be of one kind"),
-        ([[1, 2], [1, 2], [1, 2]], "one value for each row"),
+        (["a", pd.NA, "b"], "Row 1 has no group"),
+        ([[1, 2], [1, 2], [1, 2]], r"shape \(3, 2\)"),
         ([1, 2], "inconsistent numbers of samples"),
     ],
 )
@@ -57,7 +60,8 @@ def test_groups_that_cannot_be_told_apart(groups, message):
 
 
 def test_groups_by_name():
-    assert group_numbers(["b", "a", "b"], np.zeros((3, 1))).tolist() == [1, 0, 1]
+    for groups in (["b", "a", "b"], [["b"], ["a"], ["b"]]):
+        assert group_numbers(groups, np.zeros((3, 1))).tolist() == [1, 0, 1]
 
 
 def test_a_sample_has_all_classes():
@@ -79,8 +83,16 @@ def test_an_order_by_a_column_is_seen(sign):
 
 
 def test_an_order_by_something_else_is_not_seen():
-    """Many columns explain any order of few rows; clusters that follow each other are no order by a column."""
+    """Many columns explain much of any order; of people that follow each other, a sum of columns explains nearly all."""
     random = np.random.default_rng(0)
-    assert not is_sorted_by_columns(random.normal(size=(100, 60)), LABELS)
-    clusters = random.normal(size=(10, 4))[np.arange(100) // 10] + random.normal(0, 0.1, size=(100, 4))
-    assert not is_sorted_by_columns(clusters, LABELS)
+    for columns in (24, 60):
+        assert not is_sorted_by_columns(random.normal(size=(100, columns)), LABELS)
+    person = np.arange(1200) * 5 // 1200
+    people = random.normal(size=(5, 12))[person] + random.normal(0, 0.3, size=(1200, 12))
+    assert not is_sorted_by_columns(people, np.zeros(1200, dtype=int))
+
+
+def test_a_column_that_is_nearly_constant_sorts_nothing():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    X[:, 1] = np.arange(100) == 99  # the last row of its class, by chance
+    assert not is_sorted_by_columns(X, LABELS)

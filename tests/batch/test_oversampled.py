@@ -88,3 +88,21 @@ def test_rows_on_a_grid_stay(values):
     X = np.stack(np.meshgrid(*map(np.arange, values)), axis=-1).reshape(-1, len(values)).astype(float)
     rows = arranged(X, (np.arange(len(X)) >= len(X) // 2).astype(int))
     assert without_oversampled(rows, seed=0) is rows
+
+
+def test_rows_in_a_plane_stay():
+    """Among 50 neighbours in a plane, two lie nearly opposite each other; interpolated rows lie exactly so."""
+    X = np.random.default_rng(0).normal(size=(1000, 2)) @ np.random.default_rng(1).normal(size=(2, 5))
+    rows = arranged(X, np.repeat([0, 1], 500))
+    assert without_oversampled(rows, seed=0) is rows
+
+
+def test_classes_with_some_near_copies_are_not_oversampled():
+    """Pictures of things: some have been taken twice, others hardly changed in between."""
+    random = np.random.default_rng(0)
+    parts = []
+    for things in (10, 60, 120, 240, 300):
+        originals = random.normal(size=(things, 8))
+        parts.append(originals[np.arange(300) % things] + random.normal(0, 0.01, size=(300, 8)))
+    rows = arrange(np.concatenate(parts), np.repeat(np.arange(5), 300), np.ones(1500), 5, merge=False)
+    assert without_oversampled(rows, seed=0) is rows

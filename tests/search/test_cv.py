@@ -359,6 +359,30 @@ def test_whole_groups_are_held_out():
     for train, test in search._splits(X, y, np.arange(300), groups):
         assert set(groups[train]).isdisjoint(groups[test])
     assert search.fit(X, y, groups=groups).n_splits_ == 3
+    assert search.set_params(cv=None).fit(X, y, groups=groups).n_splits_ == 5
+    with pytest.raises(ValueError, match="5 folds need as many groups, got 4: give cv=4"):
+        search.fit(X, y, np.where(groups < 4, 1.0, 0.0), groups=groups)  # rows of weight zero do not count
+
+
+def test_a_score_of_minus_infinity_is_the_worst():
+    X, y = stripes(200)
+    scores = iter([0.5, -np.inf, 0.5, 1.0, 0.5, 1.0])  # two candidates in three folds
+    search = FBTWSVMCV(
+        gamma=[0.1], C=[1.0], reg=[0.01, 0.1], membership=None, scoring=lambda *_: next(scores), refit=False
+    )
+    assert search.fit(X, y).best_score_ == 0.5
+
+
+def test_gamma_is_searched_far_above_a_small_automatic_value():
+    X, y = stripes(300)
+    with mock.patch("fbtwsvm.search.folds.choose_gamma", side_effect=[1e-3, 1.0]):  # "auto", "scale"
+        search = FBTWSVMCV(random_state=0, gamma=3, C=[1.0], reg=[0.01], membership=None, refit=False).fit(X, y)
+    tried = sorted(set(search.cv_results_["param_gamma"]))
+    assert tried[:3] == pytest.approx([5e-4, 1e-3, 2e-3])
+    assert {1.0, 8.0} <= set(tried)
+    best = search.best_params_["gamma"]
+    assert best > 0.1
+    assert {best / 2, best * 2} <= set(tried)  # values beside the best were tried as well
 
 
 def test_search_and_last_fit_decide_by_the_same_rule():

@@ -3,7 +3,8 @@
 A kernel is judged by ridge regression on landmarks (see `ridge`), with random thirds of the sample held out.
 Neighbouring rows often belong to one person, hour or batch.  If contiguous thirds of the rows are classified far worse
 than random ones, new rows are likely to be as new as these, and contiguous thirds decide.  Groups that the user gives
-decide in any case.  Copies of a row, and rows made of others, are not held out from each other: see `oversampled`.
+decide in any case.  Equal rows of a class count as one, and rows that were made of others (see `oversampled`) do not
+count unless there are groups.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _BELOW, _ABOVE = 1, 3  # powers around that of the first sample which are tried 
 _MOST_CLASSES = 100
 _FAR_BEHIND = 0.1  # accuracy below the best at which larger powers are not tried any more
 _JITTER = 1e-7  # times the number of landmarks: keeps their kernel matrix definite
+_ENOUGH = 0.2  # share of the rows that must be in groups which can be held out
 _ORDER_MATTERS = 0.1  # accuracy that contiguous thirds must lose against random ones to decide
 _UNSURE = 0.05  # accuracies of three contiguous parts that differ by less are alike: the smaller gamma is safer
 _LOWEST_STREAM, _HIGHEST_STREAM = -8, 2  # powers of 2 tried on a stream, whose first rows may be much alike
@@ -84,11 +86,15 @@ def _best_power(
     sample = replace(rows.subset(chosen, drop_empty=True), weights=weights)
     ladder = _Ladder(sample, kernel, scale, powers, random)
     if groups is not None:
-        held_out = ladder.accuracies(HeldOut(group_folds(groups[chosen]), ladder.judged))
+        by_group = HeldOut(group_folds(groups[chosen]), ladder.judged)
+        held_out = ladder.accuracies(by_group) if (by_group.folds >= 0).mean() > _ENOUGH else np.zeros(1)
         if held_out.any():
             LOG.info("gamma: held-out groups are classified with an accuracy of %.3f", held_out.max())
             return ladder.best(held_out)
-        LOG.warning("gamma: no class is in several groups, so held-out groups tell nothing: random thirds decide.")
+        LOG.warning(
+            "gamma: nearly all rows are of one group, or no class is in several groups. Held-out groups tell nothing, "
+            "and random thirds of the rows decide."
+        )
     # A landmark is always trained on when random thirds are held out: there is nothing to judge.
     random_thirds = np.where(ladder.judged, shuffled_folds(ladder.labels, random), -1)
     shuffled = ladder.accuracies(HeldOut(random_thirds, ladder.judged))
@@ -104,8 +110,8 @@ def _best_power(
     contiguous = ladder.accuracies(thirds)
     LOG.warning(
         "gamma: neighbouring rows are alike. Random thirds of the rows are classified with an accuracy of %.3f by the "
-        "others, contiguous thirds with %.3f, and these decide. If new rows are like the training rows, shuffle these; "
-        "if rows belong to groups, give fit(..., groups=).",
+        "others, contiguous thirds with %.3f, and these decide. If new rows are like the training rows, shuffle the "
+        "training rows; if rows belong to groups, give fit(..., groups=).",
         shuffled.max(),
         contiguous.max(),
     )
@@ -178,7 +184,7 @@ class _Ladder:
         penalty[np.diag_indices(count)] += _JITTER * count
         with one_blas_thread():  # the matrices are small
             (hits,) = held_out_hits(rows, self.labels, self.weights, held_out, penalty=penalty)
-        weights = self.weights * self.judged
+        weights = self.weights * (held_out.judged & (held_out.folds >= 0))
         return float(hits @ weights / weights.sum())
 
     def best(self, accuracies: Array, tolerance: float = 0.0) -> int:

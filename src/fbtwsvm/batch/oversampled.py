@@ -20,9 +20,9 @@ from ..model.rows import TrainingRows
 _LEAST_ROWS, _LEAST_COLUMNS = 50, 3  # classes with fewer rows, and data with fewer columns, are not looked at
 _MOST_ROWS = 20_000  # beyond this, a sample holds few rows that were made of each other
 _PROBES = 40  # rows of a class that are looked at first
-_MANY, _FEW = 0.5, 0.1  # shares of the probes that must, and in another class must not, be made of others
+_MANY, _FEW = 0.5, 0.1  # shares of the probes of a class that are made of others, if the class is oversampled or not
 _NEIGHBOURS = 50  # nearest rows among which the others are looked for
-_OPPOSITE = -1.0 + 1e-4  # cosine of the directions to two rows that lie on opposite sides
+_OPPOSITE = -1.0 + 1e-7  # cosine of the directions to two rows that lie on opposite sides, but for rounding
 _NEAR = 0.05  # times the distance of the 50th neighbour: a copy with noise is nearer than this
 _DISTINCT = 0.3  # share of the rows that have values of their own in a column that is not discrete
 _TILE = 64  # rows looked at together
@@ -39,7 +39,7 @@ def without_oversampled(rows: TrainingRows, seed: int) -> TrainingRows:
     """Return the rows without those that were made of others; what is left of a class has the weight that it had.
 
     Interpolated rows are looked for in every class.  Near copies may be in the nature of data, such as pictures of one
-    thing: only a class that has many of them while another has few is taken for oversampled.
+    thing: classes with many of them are taken for oversampled if there are others, which all have hardly any.
     """
     if rows.n > _MOST_ROWS or rows.X.shape[1] < _LEAST_COLUMNS or not isinstance(rows.X, np.ndarray):
         return rows
@@ -54,7 +54,8 @@ def without_oversampled(rows: TrainingRows, seed: int) -> TrainingRows:
     if not classes:
         return rows
     between, copies = np.array(shares).T
-    copied = (copies >= _MANY) & (copies.min() <= _FEW)
+    two_kinds = ((copies >= _MANY) | (copies <= _FEW)).all() and (copies <= _FEW).any()
+    copied = (copies >= _MANY) & two_kinds
     stays, factors = np.ones(rows.n, dtype=bool), np.ones(rows.n)
     for (first, own), use_between, use_copies in zip(classes, between >= _MANY, copied, strict=True):
         if not (use_between or use_copies):
@@ -62,7 +63,7 @@ def without_oversampled(rows: TrainingRows, seed: int) -> TrainingRows:
         found = _made(own, np.arange(len(own)), earlier=True)
         made = (found.between & use_between) | (found.copies & use_copies)
         block = slice(first, first + len(own))
-        if (~made).sum() >= _PROBES // 4:  # otherwise the rows lie along a line
+        if (~made).sum() >= _PROBES // 4:  # otherwise the rows lie along a line, and it is no interpolation
             weights = rows.weights[block]
             stays[block] = ~made
             factors[block] = weights.sum() / weights[~made].sum()

@@ -48,8 +48,8 @@ def tune(
 ) -> None:
     """Choose gamma, C, reg and membership by cross-validation; those given as options stay as they are.
 
-    Tried are five values of gamma, each twice the one before, around the one that train would take; five of C, 1/4 to
-    64; five of reg, 0.001 to 0.1; and membership fuzzy and none. The score is the accuracy, the mean over the folds.
+    Tried are five values of gamma, around the one that train would take, of C (from 0.25) and of reg (around 0.01),
+    with more where the best lies on an edge; and membership fuzzy and none. The score is the mean accuracy.
     """
     if search not in _SEARCHES:
         raise typer.BadParameter(f"--search is grid or tpe, not {search}")

@@ -46,9 +46,10 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         n_components="auto" the number of features grows in the last fit only.
     gamma : int, sequence of float or None, default=5
         Values to try.  An int is the number of values, each twice the one before, around the value that gamma="auto"
-        takes on the rows of the search.  None, here and below, keeps the value of the estimator.  In a grid, a list
-        that an int of 3 or more stands for goes on, here and below, by up to four values while the best candidate has
-        its smallest or largest one; not with `separate`.
+        takes on the rows of the search; beside them the value of gamma="scale" and eight times that, if they lie
+        outside.  None, here and below, keeps the value of the estimator.  In a grid, a list that an int of 3 or more
+        stands for goes on, here and below, by up to four values while the best candidate has none on both sides; not
+        with `separate`.
     n_components : int, sequence of int or None, default=None
         Value or values to try.
     C : int, sequence of float or None, default=5
@@ -274,7 +275,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         early_stop = bool(self.early_stop) and scorer is None
         trials = Trials(folds, early_stop=early_stop, separate=self.separate, error_score=self.error_score)
         own = self.get_params(deep=False)
-        grid = values_to_try(own, estimator, folds.auto_gamma)
+        grid = values_to_try(own, estimator, folds.gamma)
         if self.search == "grid":
             search_grid(trials, grid, steps(own), verbose=bool(self.verbose))
         else:
@@ -287,10 +288,13 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
 
     def _splits(self, X: Any, y: Array, sample: Array, groups: Array | None = None) -> list[tuple[Array, Array]]:
         """Split all rows, since a splitter may refer to their positions, and return positions in the sample."""
+        if groups is not None and (self.cv is None or isinstance(self.cv, Integral)):
+            count, present = 5 if self.cv is None else int(self.cv), len(np.unique(groups[sample]))
+            if present < count:
+                raise ValueError(f"{count} folds need as many groups, got {present}: give cv={present}, or no groups.")
+            return list(StratifiedGroupKFold(count).split(X[sample], y[sample], groups[sample]))
         splits = []
-        by_group = groups is not None and isinstance(self.cv, Integral)
-        splitter = StratifiedGroupKFold(self.cv) if by_group else check_cv(self.cv, y, classifier=True)
-        for split in splitter.split(X, y, groups):
+        for split in check_cv(self.cv, y, classifier=True).split(X, y, groups):
             parts = []
             for part in split:
                 rows = np.arange(len(y))[part]

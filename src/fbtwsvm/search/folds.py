@@ -74,9 +74,9 @@ class Folds:
     def __len__(self) -> int:
         return len(self.splits)
 
-    def auto_gamma(self) -> float:
-        """Return what gamma="auto" is on all rows of the search."""
-        parameters = parameters_of(clone(self.estimator).set_params(gamma="auto"))
+    def gamma(self, way: str) -> float:
+        """Return what gamma="auto" or "scale" is on all rows of the search."""
+        parameters = parameters_of(clone(self.estimator).set_params(gamma=way))
         _, rows, _, _ = ordered(parameters, self.X, self.y, self.weights)
         gamma = choose_gamma(parameters, rows, parameters.seed(), groups=self.groups)
         assert gamma is not None  # only called if the kernel has a gamma

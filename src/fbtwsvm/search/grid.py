@@ -12,14 +12,15 @@ from sklearn.base import clone
 from ..classifier import FBTWSVM, check_parameters
 from ..features.kernels import USES_GAMMA
 
+_FAR = 8.0  # times "scale": a kernel so narrow may be good where one between it and "auto" is not
 _STEPS = {"gamma": 2.0, "C": 4.0, "reg": float(np.sqrt(10.0))}  # ratio of neighbouring values of an automatic list
 
 
-def values_to_try(search: dict[str, Any], estimator: FBTWSVM, auto_gamma: Callable[[], float]) -> dict[str, list[Any]]:
-    """Return the values to try of each parameter, by the parameters of a search; `auto_gamma` finds gamma="auto"."""
+def values_to_try(search: dict[str, Any], estimator: FBTWSVM, gamma: Callable[[str], float]) -> dict[str, list[Any]]:
+    """Return the values to try of each parameter, by the parameters of a search; `gamma` finds "auto" and "scale"."""
     grid: dict[str, list[Any]] = {}
     if search["gamma"] is not None and _has_gamma(estimator, search["gamma"]):
-        grid["gamma"] = _values(search["gamma"], lambda count: _around(auto_gamma(), count, _STEPS["gamma"]))
+        grid["gamma"] = _values(search["gamma"], lambda count: _gammas(count, gamma))
     if search["n_components"] is not None:
         if not isinstance(estimator.feature_map, str):
             raise ValueError("n_components cannot be searched with a transformer of your own.")
@@ -36,7 +37,7 @@ def values_to_try(search: dict[str, Any], estimator: FBTWSVM, auto_gamma: Callab
 
 
 def steps(search: dict[str, Any]) -> dict[str, float]:
-    """Return the steps of the lists of at least three values that were made automatically, and so may be continued."""
+    """Return the steps of the lists of at least three values that were made automatically, and so may go on."""
     return {name: step for name, step in _STEPS.items() if isinstance(search[name], Integral) and search[name] >= 3}
 
 
@@ -52,6 +53,14 @@ def _has_gamma(estimator: FBTWSVM, values: Any) -> bool:
 def _values(values: Any, make: Callable[[int], list[Any]]) -> list[Any]:
     """Return the values themselves, or as many as a number says."""
     return make(int(values)) if isinstance(values, Integral) else list(values)
+
+
+def _gammas(count: int, gamma: Callable[[str], float]) -> list[float]:
+    """Return `count` values around gamma="auto", and others far above if there are at least three."""
+    values = _around(gamma("auto"), count, _STEPS["gamma"])
+    scale = gamma("scale")
+    far = [value for value in (scale, _FAR * scale) if count >= 3 and value >= _STEPS["gamma"] * values[-1]]
+    return values + far
 
 
 def _around(middle: float, count: int, factor: float) -> list[float]:

@@ -1,6 +1,6 @@
 """The order in which candidates are tried: a grid from its middle outwards, or tree-structured Parzen estimators.
 
-A grid goes on beyond its edge while the best candidate lies there, if its values were chosen automatically.
+A list of values that was made automatically goes on where the best candidate has none on both sides.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
 from typing import Any
+
+import numpy as np
 
 from .trials import Report, Trials, mean_score
 
@@ -19,7 +21,7 @@ _MOST_STEPS = 4  # values that are added to a list
 def search_grid(trials: Trials, grid: Grid, steps: dict[str, float], *, verbose: bool) -> None:
     """Try all maps with all values of C and reg, then the other values of mu and membership with the best map.
 
-    `steps` are the ratios of neighbouring values of the lists that go on beyond an edge with the best candidate.
+    `steps` are the ratios of neighbouring values of the lists that may go on.
     """
     grid = {name: list(values) for name, values in grid.items()}
     maps = _combinations(grid, ("gamma", "n_components"))
@@ -31,7 +33,7 @@ def search_grid(trials: Trials, grid: Grid, steps: dict[str, float], *, verbose:
             trials.run(trials.candidates({**grid, **fuzzy[0], **values}), report)
         for name in ("gamma", "C", "reg"):
             if name in grid and name in steps and not trials.separate:
-                _follow_edge(trials, grid, name, steps[name], fuzzy[0], report)
+                _go_on(trials, grid, name, steps[name], fuzzy[0], report)
         if len(fuzzy) > 1:
             best = trials.best_trial().params
             best_map = {name: [best[name]] for name in maps[0]}
@@ -39,14 +41,16 @@ def search_grid(trials: Trials, grid: Grid, steps: dict[str, float], *, verbose:
             trials.run(candidates, report)
 
 
-def _follow_edge(trials: Trials, grid: Grid, name: str, step: float, fuzzy: Grid, report: Report) -> None:
-    """Add values to the list of a parameter while the best candidate has its smallest or largest one."""
+def _go_on(trials: Trials, grid: Grid, name: str, step: float, fuzzy: Grid, report: Report) -> None:
+    """Add values to the list of a parameter while the best candidate has none beside it, a step below or above."""
     for _ in range(_MOST_STEPS):
         best = trials.best_trial().params
-        lowest, highest = min(grid[name]), max(grid[name])
-        if lowest < best[name] < highest:
+        beside = (best[name] / step, best[name] * step)
+        near = np.sqrt(step)  # a value within half a step of another is the same
+        missing = [value for value in beside if not any(1 / near < value / known < near for known in grid[name])]
+        if not missing:
             return
-        value = best[name] / step if best[name] == lowest else best[name] * step
+        value = missing[0]
         grid[name] = sorted([*grid[name], value])
         best_map: Grid = {other: [best[other]] for other in ("gamma", "n_components") if other in grid}
         report(more=len(trials.folds))

@@ -140,9 +140,9 @@ class Trials:
         scores = np.array([trial.scores for trial in self.trials])
         stopped = np.array([trial.stopped for trial in self.trials])
         params = [trial.params for trial in self.trials]
-        known = [line[np.isfinite(line)] for line in scores]
+        known = [line[~np.isnan(line)] for line in scores]
         means = np.array([line.mean() if len(line) else np.nan for line in known])
-        spreads = np.array([line.std() if len(line) else np.nan for line in known])
+        spreads = np.array([line.std() if np.isfinite(line).all() and len(line) else np.nan for line in known])
         results: dict[str, Any] = {"params": params, "mean_test_score": means, "std_test_score": spreads}
         results |= {f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])}
         for name in params[0]:
@@ -155,7 +155,7 @@ class Trials:
 
 def mean_score(scores: Array) -> float | None:
     """Return the mean of the scores that are known; None if none is."""
-    known = scores[np.isfinite(scores)]
+    known = scores[~np.isnan(scores)]
     return float(known.mean()) if len(known) else None
 
 
@@ -163,7 +163,7 @@ def _ranks(means: Array, stopped: Array) -> Array:
     """Return the rank of each candidate, from 1; equal ones share the better rank."""
     ranks = np.empty(len(means), dtype=np.int32)
     previous = None
-    means = np.where(np.isfinite(means), means, -np.inf)
+    means = np.where(np.isnan(means), -np.inf, means)
     for place, k in enumerate(np.lexsort((-means, stopped))):
         tied = previous is not None and (stopped[k], means[k]) == (stopped[previous], means[previous])
         ranks[k] = ranks[previous] if tied else place + 1

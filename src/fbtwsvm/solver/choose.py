@@ -136,7 +136,8 @@ def _first_planes(
 def _inner_products(rows: Array, problem: Problem) -> tuple[Array, float]:
     """Return the inner products of all rows in float64, and their rounding error.
 
-    They are computed in the precision of the rows if their error, divided by reg, stays far below the gap asked for.
+    They are computed in the precision of the rows if their error, divided by reg, is below the gap asked for, with
+    much room.
     """
     largest = float(np.einsum("ij,ij->i", rows, rows, dtype=np.float64).max())
     rounding = _ROUNDING * float(np.finfo(rows.dtype).eps) * largest

@@ -80,7 +80,7 @@ def _classes_at_once(rows: Array, problem: Problem, first_set: int) -> int:
         factor, width = n_columns**2, n_columns
     working_set = min(n, max(_USUAL_SET, first_set * problem.n_classes))
     room = max(n * n_columns // 2, 16_000_000)
-    return max(1, min(problem.n_classes, int(room // (factor + working_set * width))))
+    return max(1, min(problem.n_classes, int(room // max(1, factor + working_set * width))))
 
 
 def _plane_values(rows: Array, problem: Problem, solvers: list[_NearPlanes]) -> Array:

@@ -280,8 +280,8 @@ class _PushedClass:
 def _factor(matrix: Array, reg: float, rounding: float = 0.0) -> Array:
     """Return the Cholesky factor of a matrix plus reg I.
 
-    If `rounding`, the error of its sums, makes the matrix indefinite, it is added as well: a Newton step is then a
-    little shorter, and the gap is what it is.
+    If `rounding`, the error of its sums, makes the matrix indefinite, it is added as well.  A Newton step is then a
+    little shorter; the gap does not depend on the factor.
     """
     message = "A Hessian is not positive definite: raise reg, or pass float64."
     return lower_factor(matrix, message, ridges=(reg, reg + rounding) if rounding else (reg,))
