@@ -83,7 +83,7 @@ def test_an_order_by_a_column_is_seen(sign):
 
 
 def test_an_order_by_something_else_is_not_seen():
-    """Many columns explain much of any order; of people that follow each other, a sum of columns explains nearly all."""
+    """Many columns explain much of any order; of people in a row, a sum of columns explains nearly all."""
     random = np.random.default_rng(0)
     for columns in (24, 60):
         assert not is_sorted_by_columns(random.normal(size=(100, columns)), LABELS)
