@@ -9,6 +9,7 @@ count unless there are groups.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import Any
 
@@ -69,18 +70,28 @@ def search_gamma(rows: TrainingRows, kernel: str, scale: float, seed: int, group
     if groups is None:
         rows = without_oversampled(rows, seed)
     size = max(_SAMPLE, _OF_EACH_CLASS * rows.n_classes)
-    power = _best_power(rows, groups, kernel, scale, range(_LOWEST, _HIGHEST + 1), size, seed)
-    if rows.n >= 2 * _SECOND_SHARE * size:  # the more rows, the narrower a kernel may be
+    again = rows.n >= 2 * _SECOND_SHARE * size  # the more rows, the narrower a kernel may be
+    power = _best_power(rows, groups, kernel, scale, range(_LOWEST, _HIGHEST + 1), size, seed, warn=not again)
+    if again:
         near = range(max(_LOWEST, power - _BELOW), min(_HIGHEST, power + _ABOVE) + 1)
         second = max(2 * size, min(_SECOND_SAMPLE, rows.n // _SECOND_SHARE))
-        power = _best_power(rows, groups, kernel, scale, near, second, seed)
+        power = _best_power(rows, groups, kernel, scale, near, second, seed, warn=True)
     return float(scale * 2.0**power)
 
 
 def _best_power(
-    rows: TrainingRows, groups: Array | None, kernel: str, scale: float, powers: range, size: int, seed: int
+    rows: TrainingRows,
+    groups: Array | None,
+    kernel: str,
+    scale: float,
+    powers: range,
+    size: int,
+    seed: int,
+    *,
+    warn: bool,
 ) -> int:
     """Return the best of some powers of 2 for gamma, by a sample of about `size` rows."""
+    level = logging.WARNING if warn else logging.INFO  # a warning is not given twice
     random = np.random.default_rng(seed)
     chosen, weights = _without_copies(rows, sample_rows(rows, size, random))
     sample = replace(rows.subset(chosen, drop_empty=True), weights=weights)
@@ -91,9 +102,10 @@ def _best_power(
         if held_out.any():
             LOG.info("gamma: held-out groups are classified with an accuracy of %.3f", held_out.max())
             return ladder.best(held_out)
-        LOG.warning(
+        LOG.log(
+            level,
             "gamma: nearly all rows are of one group, or no class is in several groups. Held-out groups tell nothing, "
-            "and random thirds of the rows decide."
+            "and random thirds of the rows decide.",
         )
     # A landmark is always trained on when random thirds are held out: there is nothing to judge.
     random_thirds = np.where(ladder.judged, shuffled_folds(ladder.labels, random), -1)
@@ -108,7 +120,8 @@ def _best_power(
     if ladder.accuracy(best, thirds) > shuffled.max() - _ORDER_MATTERS:
         return best
     contiguous = ladder.accuracies(thirds)
-    LOG.warning(
+    LOG.log(
+        level,
         "gamma: neighbouring rows are alike. Random thirds of the rows are classified with an accuracy of %.3f by the "
         "others, contiguous thirds with %.3f, and these decide. If new rows are like the training rows, shuffle the "
         "training rows; if rows belong to groups, give fit(..., groups=).",
