@@ -15,7 +15,7 @@ from ..model.rows import TrainingRows
 from .hold_out import sample_rows, shuffled_folds
 from .ridge import RIDGE, HeldOut, held_out_hits
 
-_LEAST_ROWS, _ROWS_OF_FEATURE = 3000, 3  # rows of the sample, of which a third is held out
+_LEAST_ROWS, _ROWS_OF_FEATURE = 3000, 2  # rows of the sample, of which a third is held out
 _WORTH = 0.02  # accuracy that a larger map, which takes two to four times as long, must gain
 _STANDARD_ERRORS = 2.0  # that the gain must exceed
 _ACCURATE = 0.02  # with at most this residual of left-out landmarks, a larger map is not tried
