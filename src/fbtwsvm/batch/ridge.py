@@ -43,7 +43,6 @@ def held_out_hits(
     default the identity.  Rows that are not judged are False.
     """
     ridges = ridges or {rows.shape[1]: RIDGE}
-    penalty = np.eye(rows.shape[1]) if penalty is None else penalty
     targets = np.where(labels[:, None] == np.arange(labels.max() + 1), 1.0, -1.0).astype(rows.dtype)
     root = np.sqrt(weights / weights.mean()).astype(rows.dtype)[:, None]
     parts = {int(fold): _sums(rows, targets, root, held_out.folds == fold) for fold in np.unique(held_out.folds)}
@@ -56,8 +55,8 @@ def held_out_hits(
         judged = np.flatnonzero((held_out.folds == fold) & held_out.judged)
         tested = rows[judged]
         for line, (size, ridge) in zip(hits, ridges.items(), strict=True):
-            system = gram[:size, :size] + ridge * penalty[:size, :size]
-            planes = cho_solve((_factor(system), True), sums[:size], check_finite=False)
+            factor = _factor(gram[:size, :size], ridge, None if penalty is None else penalty[:size, :size])
+            planes = cho_solve((factor, True), sums[:size], check_finite=False)
             values = tested[:, :size] @ planes.astype(rows.dtype)
             line[judged] = values.argmax(axis=1) == labels[judged]
     return hits
@@ -69,7 +68,10 @@ def _sums(rows: Array, targets: Array, root: Array, part: Array) -> tuple[Array,
     return (own.T @ own).astype(np.float64), (own.T @ (targets[part] * root[part])).astype(np.float64)
 
 
-def _factor(system: Array) -> Array:
-    """Return the Cholesky factor, with a further ridge where rounding in float32 needs it."""
-    rounding = 1e-6 * float(np.trace(system))
-    return lower_factor(system, "A feature map returned NaN or infinity.", ridges=(0.0, rounding))
+def _factor(gram: Array, ridge: float, penalty: Array | None) -> Array:
+    """Return the Cholesky factor of the system, with a further ridge where rounding in float32 needs it."""
+    rounding = 1e-6 * float(np.trace(gram))
+    message = "A feature map returned NaN or infinity."
+    if penalty is None:
+        return lower_factor(gram, message, ridges=(ridge, ridge + rounding))
+    return lower_factor(gram + ridge * penalty, message, ridges=(0.0, rounding))
