@@ -23,7 +23,7 @@ def measure(name, seed, quick):
         rows, _ = train_test_split(rows, train_size=MOST_ROWS, stratify=y, random_state=seed)
     grid = {"factors": FACTORS[3:6:2], "prices": PRICES[:2]} if quick else {}
     start = time.process_time()
-    model, settings = tuned_svc(X, y, **grid, rows=rows)
+    model, settings = tuned_svc(X, y, rows, **grid)
     seconds = time.process_time() - start
     settings = {key: float(value) for key, value in settings.items()}
     return {"accuracy": 100 * model.score(X_test, y_test), "cpu_seconds": seconds, "tuning_rows": len(rows),

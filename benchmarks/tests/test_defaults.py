@@ -63,8 +63,9 @@ def test_a_set_far_below_the_svc_is_named(tmp_path, capsys):
         theirs.add(dataset=name, seed=0, accuracy=90.0, tuning_rows=5)
         for method, differences in ((svc.UNTUNED, untuned), (svc.TUNED, tuned)):
             for seed, difference in enumerate(differences):
-                own.add(dataset=name, method=method, seed=seed, accuracy=90 + difference)
-    svc.report_svc(own, theirs, ["dna", "usps"], 2)
+                own.add(dataset=name, method=method, seed=seed, accuracy=90 + difference, cpu_seconds=1.0)
+    for method, conclude in ((svc.UNTUNED, svc.conclude_untuned), (svc.TUNED, svc.conclude_tuned)):
+        conclude(svc.report_svc(own, method, theirs, ["dna", "usps"], 2))
     found = capsys.readouterr().out
     assert "-1.45 on average" in found
     assert "two standard errors: dna (wanted" in found
@@ -73,7 +74,7 @@ def test_a_set_far_below_the_svc_is_named(tmp_path, capsys):
 
 
 def test_the_svc_is_kept_when_a_run_resumes(small_data, tmp_path, monkeypatch, capsys):
-    arguments = ["default_svc", "default_time", "--quick", "--out", str(tmp_path / "out")]
+    arguments = ["default_svc", "default_cv", "default_time", "--quick", "--out", str(tmp_path / "out")]
     main(arguments)
     before = capsys.readouterr().out
     for module, name in ((rival, "tuned_svc"), (svc, "ours"), (seconds, "fit_timed")):

@@ -71,10 +71,10 @@ QUICK_PARTS = [
     "profile",
     "curves",
     "gamma",
-    "tuned",
     "default_time",
     "default_order",
     "default_svc",
+    "default_cv",
 ]
 
 
