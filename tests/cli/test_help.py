@@ -57,10 +57,11 @@ def test_tune_says_what_it_tries_and_in_which_units():
     shown = " ".join(called("tune", "--help").replace("│", " ").split())
     for words in (
         "five values of gamma",
-        "five of C, 1/4 to 64",
-        "five of reg, 0.001 to 0.1",
+        "of C (from 0.25)",
+        "of reg (around 0.01)",
+        "more where the best lies on an edge",
         "membership fuzzy and none",
-        "The score is the accuracy",
+        "The score is the mean accuracy",
         "tpe chooses candidates by what it has seen (needs fbtwsvm[tune])",
         "Most rows used in the search",
         "numbers, separated by commas",
@@ -73,7 +74,7 @@ def test_what_tune_says_is_what_it_tries():
     from fbtwsvm import FBTWSVM, FBTWSVMCV
     from fbtwsvm.search.grid import values_to_try
 
-    grid = values_to_try(FBTWSVMCV().get_params(deep=False), FBTWSVM(), lambda: 1.0)
+    grid = values_to_try(FBTWSVMCV().get_params(deep=False), FBTWSVM(), {"auto": 1.0, "scale": 0.5}.get)
     assert (len(grid["gamma"]), grid["gamma"][1] / grid["gamma"][0]) == (5, 2.0)
     assert grid["C"] == [0.25, 1.0, 4.0, 16.0, 64.0]
     assert (len(grid["reg"]), grid["reg"][0], grid["reg"][-1]) == (5, pytest.approx(0.001), pytest.approx(0.1))

@@ -17,7 +17,7 @@ def _read(terminal):
         return b""
 
 
-@pytest.mark.parametrize(("verb", "begun"), [("train", b"solving the planes"), ("tune", b"0 of ")])
+@pytest.mark.parametrize(("verb", "begun"), [("train", b"mapping 20000"), ("tune", b"0 of ")])
 def test_an_interrupted_fit_says_so_and_leaves_the_older_model(verb, begun, tmp_path):
     """The command runs on a terminal, whose progress bar shows when the fit or the search has begun."""
     called("generate", "rbf", "-n", 20_000, "--features", 4, "--classes", 3, "-o", tmp_path / "rows.csv")
