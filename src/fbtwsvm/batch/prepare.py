@@ -21,7 +21,7 @@ from .choose_gamma import choose_gamma
 from .choose_size import choose_size
 from .row_homes import Home, MemoryHome, UnmappedHome
 from .solve import Solved, solve, solve_kernel
-from .spool import CodedLabels
+from .spool import CodedLabels, code_type
 
 _MAP_SAMPLE = 8192  # rows that a map is fitted on if it cannot be fitted on all
 _MOST_WANTED = 512  # most calibration rows of a class, unless the data is small
@@ -174,7 +174,7 @@ def _coded(y: Array | CodedLabels, weights: Array | None) -> tuple[Array, Array]
         return classes, y.codes
     classes, _ = present_classes(np.unique(y if weights is None else y[weights > 0]))
     # np.unique(return_inverse=True) sorts, which takes many times the memory of the labels.
-    labels = np.empty(len(y), dtype=np.int16 if len(classes) < 2**15 else np.int64)
+    labels = np.empty(len(y), dtype=code_type(len(classes)))
     for part in tiles(0, len(y), _MAP_SAMPLE):
         labels[part] = np.minimum(np.searchsorted(classes, y[part]), len(classes) - 1)
     return classes, labels

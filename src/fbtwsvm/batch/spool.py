@@ -41,14 +41,18 @@ def chunks_of(X: Any) -> Iterator[tuple[Any, Any]]:
         yield chunk
 
 
+def code_type(count: int) -> np.dtype:
+    """Return a small integer type that can number so many classes."""
+    return np.dtype(np.int16 if count < 2**15 else np.int64)
+
+
 class CodedLabels:
     """Labels of very many rows, as numbers of their names; an index or a slice returns labels."""
 
     def __init__(self, chunks: list[tuple[Array, Array]]) -> None:
         """Join chunks of (names, codes)."""
         self.names = np.unique(np.concatenate([names for names, _ in chunks]))
-        code = np.int16 if len(self.names) < 2**15 else np.int64
-        self.codes = np.empty(sum(len(codes) for _, codes in chunks), dtype=code)
+        self.codes = np.empty(sum(len(codes) for _, codes in chunks), dtype=code_type(len(self.names)))
         first = 0
         for names, codes in chunks:
             self.codes[first : first + len(codes)] = np.searchsorted(self.names, names)[codes]
@@ -91,7 +95,7 @@ class Spool:
                 n_columns = rows.shape[1]
                 np.ascontiguousarray(rows, dtype=self.dtype).tofile(self._file)
                 names, codes = np.unique(chunk_labels, return_inverse=True)
-                labels.append((names, codes.astype(np.int16 if len(names) < 2**15 else np.int64)))
+                labels.append((names, codes.astype(code_type(len(names)))))
             if not labels:
                 raise ValueError("fit was given no chunks.")
             self._file.flush()

@@ -48,8 +48,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         Values to try.  An int is the number of values, each twice the one before, around the value that gamma="auto"
         takes on the rows of the search; beside them the value of gamma="scale" and eight times that, if they lie
         outside.  None, here and below, keeps the value of the estimator.  In a grid, a list that an int of 3 or more
-        stands for goes on, here and below, by up to four values while the best candidate has none on both sides; not
-        with `separate`.
+        stands for gets, here and below, up to four more values: those next to the best value that it lacks.  Not with
+        `separate`.
     n_components : int, sequence of int or None, default=None
         Value or values to try.
     C : int, sequence of float or None, default=5
@@ -287,7 +287,11 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _splits(self, X: Any, y: Array, sample: Array, groups: Array | None = None) -> list[tuple[Array, Array]]:
-        """Split all rows, since a splitter may refer to their positions, and return positions in the sample."""
+        """Return training and test rows of the folds, as positions in the sample.
+
+        A splitter may refer to the positions of all rows, so it splits all of them.  A number of folds with groups
+        refers to none: only the sample is split, and rows of weight zero make no group.
+        """
         if groups is not None and (self.cv is None or isinstance(self.cv, Integral)):
             count, present = 5 if self.cv is None else int(self.cv), len(np.unique(groups[sample]))
             if present < count:

@@ -1,6 +1,6 @@
 """The order in which candidates are tried: a grid from its middle outwards, or tree-structured Parzen estimators.
 
-A list of values that was made automatically goes on where the best candidate has none on both sides.
+A list of values that was made automatically gets the values next to the best one that it lacks.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def search_grid(trials: Trials, grid: Grid, steps: dict[str, float], *, verbose:
 
 
 def _go_on(trials: Trials, grid: Grid, name: str, step: float, fuzzy: Grid, report: Report) -> None:
-    """Add values to the list of a parameter while the best candidate has none beside it, a step below or above."""
+    """Add the values a step below and above the best one to the list of a parameter, while it lacks any of them."""
     for _ in range(_MOST_STEPS):
         best = trials.best_trial().params
         beside = (best[name] / step, best[name] * step)
