@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from copy import copy
-from functools import partial
 from importlib import import_module
 
 import joblib
@@ -210,7 +209,7 @@ def test_signals_at_random_moments(name, n_jobs):
     length, random, count = 1.0, np.random.default_rng(0), 0
     for _ in range(600 if FULL else 60):
         start = time.perf_counter()
-        if interrupted(random.uniform(1e-5, length), partial(CALLS[name], model, X, y)):
+        if interrupted(random.uniform(1e-5, length), lambda model=model: CALLS[name](model, X, y)):
             count += 1
             assert contents(model) == before
         else:

@@ -139,3 +139,17 @@ def test_workers_stop_when_nobody_waits_for_them():
     with pytest.raises(KeyError, match="first"):
         threads.each(work, range(2), 2)
     assert stopped == [1]
+
+
+def test_an_interrupt_between_two_steps_of_a_lock_is_still_an_interrupt(monkeypatch):
+    """Python's own condition variables answer with "release unlocked lock" if Ctrl-C comes at the wrong moment."""
+
+    def wait(self, function, items):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("release unlocked lock")
+
+    monkeypatch.setattr("fbtwsvm._threads.ThreadPoolExecutor.map", wait)
+    with pytest.raises(KeyboardInterrupt):
+        threads.each(str, range(3), 2)

@@ -110,8 +110,10 @@ def stream(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | Non
         with ThreadPoolExecutor(threads) as pool:
             try:
                 yield from pool.map(work, items)
-            except BaseException:
+            except BaseException as error:
                 stop.set()  # or Ctrl-C would wait until all of them are done
+                if isinstance(error.__context__, KeyboardInterrupt):  # it came between two steps of Python's own locks
+                    raise KeyboardInterrupt from error
                 raise
 
 
