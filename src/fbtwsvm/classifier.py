@@ -48,7 +48,7 @@ _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 _USUAL = 1e15  # values up to which no check of their size is needed
 _FEW_VALUES = 10_000  # for at most so many values, a copy costs nothing
 _ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state")  # parameters that may change on a stream
-_OF_EXACT_MAP = ("kernel", "gamma")  # parameters that a fitted map depends on
+_OF_EXACT_MAP = ("kernel", "gamma", "metric")  # parameters that a fitted map depends on
 _OF_MAP = (*_OF_EXACT_MAP, "feature_map", "n_components")
 _IN_SUMS = ("C", "reg", "mu", "membership", "class_weight")  # parameters that the sums of a fit depend on
 
@@ -278,6 +278,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(KERNELS)), callable],
         "gamma": [StrOptions({"auto", "scale"}), _POSITIVE],
+        "metric": [StrOptions({"auto", "columns", "none"}), "array-like"],
         "feature_map": [
             StrOptions({"auto", "nystroem", "fourier", "orthogonal", "exact"}),
             HasMethods(["fit", "transform"]),
@@ -312,6 +313,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         *,
         kernel: str | Kernel = "rbf",
         gamma: float | str = "auto",
+        metric: str | Array = "auto",
         feature_map: Any = "auto",
         n_components: int | str = "auto",
         C: float | tuple[float, float] = 1.0,
@@ -339,6 +341,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
+        self.metric = metric
         self.feature_map = feature_map
         self.n_components = n_components
         self.C = C
@@ -964,7 +967,10 @@ _FIXED = [field.name for field in fields(Parameters) if field.name not in _ANY_T
 
 def parameters_of(estimator: FBTWSVM) -> Parameters:
     """Return the parameters of an estimator as one record."""
-    return Parameters(*_read_parameters(estimator))
+    parameters = Parameters(*_read_parameters(estimator))
+    if not isinstance(parameters.metric, str):  # arrays cannot be compared as a whole
+        parameters.metric = tuple(np.ravel(parameters.metric).tolist())
+    return parameters
 
 
 def check_parameters(estimator: FBTWSVM) -> None:

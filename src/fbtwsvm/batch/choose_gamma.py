@@ -10,7 +10,6 @@ count unless there are groups.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,12 @@ import scipy.sparse as sp
 from .._arrays import Array
 from .._log import LOG
 from .._threads import one_blas_thread
-from ..features.kernels import gamma_scale, similarity
-from ..model.rows import TrainingRows, distinct_rows
+from ..features.kernels import gamma_scale, scaled, similarity
+from ..model.rows import TrainingRows
 from ..model.settings import Parameters
-from .hold_out import contiguous_folds, group_folds, is_sorted_by_columns, sample_rows, shuffled_folds
-from .oversampled import without_oversampled
-from .ridge import HeldOut, held_out_hits
+from .hold_out import contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
+from .ridge import HeldOut, held_out_hits, landmark_rows
+from .trial_rows import TrialRows
 
 _LOWEST, _HIGHEST = -5, 6  # powers of 2, times "scale": the values of gamma that are tried
 _SAMPLE, _OF_EACH_CLASS = 1200, 15  # rows of the sample: so many, or so many for each class
@@ -32,9 +31,7 @@ _SECOND_SAMPLE, _SECOND_SHARE = 4000, 5  # a second sample of much data: so many
 _ROWS_OF_LANDMARK = 6  # rows of a sample for each landmark
 _FEWEST_ROWS, _LANDMARKS = 3, 200  # in a small sample, so few rows for each of so many landmarks
 _BELOW, _ABOVE = 1, 3  # powers around that of the first sample which are tried on the second
-_MOST_CLASSES = 100
 _FAR_BEHIND = 0.1  # accuracy below the best at which larger powers are not tried any more
-_JITTER = 1e-7  # times the number of landmarks: keeps their kernel matrix definite
 _ENOUGH = 0.2  # share of the rows that must be in groups which can be held out
 _ORDER_MATTERS = 0.1  # accuracy that contiguous thirds must lose against random ones to decide
 _UNSURE = 0.05  # accuracies of three contiguous parts that differ by less are alike: the smaller gamma is safer
@@ -43,61 +40,52 @@ _MISSED = 0.01  # largest mean residual of left-out landmarks
 
 
 def choose_gamma(
-    parameters: Parameters, rows: TrainingRows, seed: int, *, groups: Array | None = None, quick: bool = False
+    parameters: Parameters, trial: TrialRows, *, metric: Array | None = None, quick: bool = False
 ) -> float | None:
     """Return gamma: as given, from the variance, or by a search; None if the kernel or the map does not use it.
 
-    `groups` are the numbers of the groups of the rows as given.
+    `metric` has the factors of the columns, if there are any.  `quick` does not search.
     """
+    rows = trial.all
     if not parameters.uses_gamma:
         return None
     if not isinstance(parameters.gamma, str):
         return float(parameters.gamma)
     if rows.small:  # sorted, so that rounding does not depend on the order of the rows
-        scale = gamma_scale(rows.X[rows.index], parameters.kernel, rows.weights)
+        scale = gamma_scale(rows.X[rows.index], parameters.kernel, rows.weights, metric)
     else:
-        scale = gamma_scale(rows.X, parameters.kernel, rows.given_weights)
+        scale = gamma_scale(rows.X, parameters.kernel, rows.given_weights, metric)
     if quick or parameters.gamma == "scale":
         return scale
-    chosen = search_gamma(rows, str(parameters.kernel), scale, 0 if rows.small else seed, groups)
+    chosen = search_gamma(trial, str(parameters.kernel), scale, metric)
     LOG.info("gamma: %.6g (%.4g times scale)", chosen, chosen / scale)
     return chosen
 
 
-def search_gamma(rows: TrainingRows, kernel: str, scale: float, seed: int, groups: Array | None = None) -> float:
+def search_gamma(trial: TrialRows, kernel: str, scale: float, metric: Array | None = None) -> float:
     """Return the gamma, `scale` times a power of 2, with which most held-out rows are classified correctly."""
-    rows, groups = _some_classes(rows, None if groups is None else _groups_of(rows, groups))
-    if groups is None:
-        rows = without_oversampled(rows, seed)
-    size = max(_SAMPLE, _OF_EACH_CLASS * rows.n_classes)
-    again = rows.n >= 2 * _SECOND_SHARE * size  # the more rows, the narrower a kernel may be
-    power = _best_power(rows, groups, kernel, scale, range(_LOWEST, _HIGHEST + 1), size, seed, warn=not again)
+    size = max(_SAMPLE, _OF_EACH_CLASS * trial.n_classes)
+    again = trial.n >= 2 * _SECOND_SHARE * size  # the more rows, the narrower a kernel may be
+    warn = metric is None  # a warning is not given twice
+    powers = range(_LOWEST, _HIGHEST + 1)
+    power = _best_power(trial, kernel, scale, metric, powers, size, warn=warn and not again)
     if again:
         near = range(max(_LOWEST, power - _BELOW), min(_HIGHEST, power + _ABOVE) + 1)
-        second = max(2 * size, min(_SECOND_SAMPLE, rows.n // _SECOND_SHARE))
-        power = _best_power(rows, groups, kernel, scale, near, second, seed, warn=True)
+        second = max(2 * size, min(_SECOND_SAMPLE, trial.n // _SECOND_SHARE))
+        power = _best_power(trial, kernel, scale, metric, near, second, warn=warn)
     return float(scale * 2.0**power)
 
 
 def _best_power(
-    rows: TrainingRows,
-    groups: Array | None,
-    kernel: str,
-    scale: float,
-    powers: range,
-    size: int,
-    seed: int,
-    *,
-    warn: bool,
+    trial: TrialRows, kernel: str, scale: float, metric: Array | None, powers: range, size: int, *, warn: bool
 ) -> int:
     """Return the best of some powers of 2 for gamma, by a sample of about `size` rows."""
-    level = logging.WARNING if warn else logging.INFO  # a warning is not given twice
-    random = np.random.default_rng(seed)
-    chosen, weights = _without_copies(rows, sample_rows(rows, size, random))
-    sample = replace(rows.subset(chosen, drop_empty=True), weights=weights)
-    ladder = _Ladder(sample, kernel, scale, powers, random)
-    if groups is not None:
-        by_group = HeldOut(group_folds(groups[chosen]), ladder.judged)
+    level = logging.WARNING if warn else logging.INFO
+    random = np.random.default_rng(trial.seed)
+    sample = trial.sample(size, random)
+    ladder = _Ladder(sample.rows, kernel, scale, metric, powers, random)
+    if sample.groups is not None:
+        by_group = HeldOut(group_folds(sample.groups), ladder.judged)
         held_out = ladder.accuracies(by_group) if (by_group.folds >= 0).mean() > _ENOUGH else np.zeros(1)
         if held_out.any():
             LOG.info("gamma: held-out groups are classified with an accuracy of %.3f", held_out.max())
@@ -112,7 +100,7 @@ def _best_power(
     shuffled = ladder.accuracies(HeldOut(random_thirds, ladder.judged))
     best = ladder.best(shuffled)
     LOG.info("gamma: held-out rows are classified with an accuracy of %.3f", shuffled.max())
-    if rows.small or groups is not None:
+    if trial.small or sample.groups is not None:
         return best
     if not sp.issparse(ladder.X) and is_sorted_by_columns(ladder.X, ladder.labels):
         return best
@@ -157,9 +145,15 @@ class _Ladder:
     """
 
     def __init__(
-        self, sample: TrainingRows, kernel: str, scale: float, powers: range, random: np.random.Generator
+        self,
+        sample: TrainingRows,
+        kernel: str,
+        scale: float,
+        metric: Array | None,
+        powers: range,
+        random: np.random.Generator,
     ) -> None:
-        self.X = sample.X.astype(np.float64)
+        self.X = scaled(sample.X.astype(np.float64), metric)
         self.labels, self.weights, self.powers = sample.labels, sample.weights, powers
         count = max(sample.n // _ROWS_OF_LANDMARK, min(sample.n // _FEWEST_ROWS, _LANDMARKS), 1)
         self.landmarks = random.permutation(sample.n)[:count]
@@ -185,16 +179,8 @@ class _Ladder:
         return self._accuracy(self.similarities**2.0 ** (power - self.powers[0]), held_out)
 
     def _accuracy(self, similarities: Array, held_out: HeldOut) -> float:
-        """Return the same with these similarities to the landmarks.
-
-        Planes over landmarks need no mapped rows: their ridge is multiplied by the kernel matrix of the landmarks.
-        """
-        n, count = similarities.shape
-        rows = np.ones((n, count + 1))  # the last column is the bias
-        rows[:, :-1] = similarities
-        penalty = np.eye(count + 1)
-        penalty[:-1, :-1] = similarities[self.landmarks]
-        penalty[np.diag_indices(count)] += _JITTER * count
+        """Return the same with these similarities to the landmarks."""
+        rows, penalty = landmark_rows(similarities, self.landmarks)
         with one_blas_thread():  # the matrices are small
             (hits,) = held_out_hits(rows, self.labels, self.weights, held_out, penalty=penalty)
         weights = self.weights * (held_out.judged & (held_out.folds >= 0))
@@ -208,31 +194,3 @@ class _Ladder:
         padded = np.pad(accuracies, 1, mode="edge")
         smooth = 0.25 * padded[:-2] + 0.5 * padded[1:-1] + 0.25 * padded[2:]
         return self.powers[int(np.flatnonzero(smooth >= smooth.max() - tolerance)[0])]
-
-
-def _groups_of(rows: TrainingRows, groups: Array) -> Array:
-    """Return the group of each sorted row; equal rows that were merged have the first of their groups."""
-    if not len(rows.source):  # very many rows: none are merged
-        return groups[rows.index]
-    found, present = np.full(rows.n, groups.max()), rows.source >= 0
-    np.minimum.at(found, rows.source[present], groups[present])
-    return found
-
-
-def _without_copies(rows: TrainingRows, chosen: Array) -> tuple[Array, Array]:
-    """Return the numbers of the chosen rows without equal ones of a class, and the sums of the weights of these."""
-    weights, sample = rows.weights[chosen], rows.X[rows.index[chosen]]
-    if rows.small or len(np.unique(np.asarray(sample.sum(axis=1)))) == len(chosen):
-        return chosen, weights
-    first, number = distinct_rows(sample, rows.labels_of(chosen))
-    order = np.argsort(first)
-    return chosen[first[order]], np.bincount(number, weights=weights)[order]
-
-
-def _some_classes(rows: TrainingRows, groups: Array | None) -> tuple[TrainingRows, Array | None]:
-    """Restrict rows and their groups to a hundred classes, evenly spaced; more would need too many rows."""
-    if rows.n_classes <= _MOST_CLASSES:
-        return rows, groups
-    classes = np.linspace(0, rows.n_classes - 1, _MOST_CLASSES).astype(np.int64)
-    chosen = np.flatnonzero(np.isin(rows.labels, classes))
-    return rows.subset(chosen, drop_empty=True), None if groups is None else groups[chosen]

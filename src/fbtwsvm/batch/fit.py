@@ -72,8 +72,10 @@ def refit(model: BatchModel, rows: CheckedRows, parameters: Parameters) -> Batch
     ids = None if all(key is None for key in rows.ids) else rows.ids
     mapped = fits_in_memory(parameters, rows.X)
     if model.mapping.exact:  # its map is the rows themselves
-        again = replace(parameters, gamma=parameters.gamma if model.gamma is None else model.gamma)
+        metric = "none" if model.mapping.metric is None else model.mapping.metric
+        again = replace(parameters, gamma=parameters.gamma if model.gamma is None else model.gamma, metric=metric)
         fit = fit_rows(again, rows.X, rows.y, rows.weights, ids=ids)
+        fit.mapping.rounds = model.mapping.rounds
     else:
         fit = fit_rows(parameters, rows.X, rows.y, rows.weights, ids=ids, mapped=mapped, fitted=model.mapping)
     return replace(fit, gamma=model.gamma, lineage=model.lineage)

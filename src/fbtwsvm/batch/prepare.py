@@ -1,4 +1,4 @@
-"""Prepare a fit: sort the rows, choose gamma, fit the map, choose the calibration rows."""
+"""Prepare a fit: sort the rows, choose gamma and metric, fit the map, choose the calibration rows."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from ..model.choose_map import auto_components, choose_map, most_components
 from ..model.mapping import Mapping
 from ..model.rows import TrainingRows, arrange, calibration_rows, check_class_names, class_factors, present_classes
 from ..model.settings import Parameters, Settings
-from .choose_gamma import choose_gamma
+from .choose_kernel import KernelChoice, choose_kernel
 from .choose_size import choose_size
 from .row_homes import Home, MemoryHome, UnmappedHome
 from .solve import Solved, solve, solve_kernel
 from .spool import CodedLabels, code_type
+from .trial_rows import TrialRows
 
 _MAP_SAMPLE = 8192  # rows that a map is fitted on if it cannot be fitted on all
 _MOST_WANTED = 512  # most calibration rows of a class, unless the data is small
@@ -85,14 +86,14 @@ def prepare(
     fitted: Mapping | None = None,
     groups: Array | None = None,
 ) -> Prepared:
-    """Sort the rows, choose gamma, fit the map and choose the calibration rows.
+    """Sort the rows, choose gamma and metric, fit the map and choose the calibration rows.
 
     mapped   hold all mapped rows in memory; otherwise the map is fitted on a sample and the rows are mapped when read
     quick    use gamma "scale" and feature_map "auto"
     grows    with n_components "auto", search for the number of features; otherwise take it from the number of rows
     known    function that returns X mapped by an equal map if it was computed before, or None
     fitted   a fitted map to use without change
-    groups   groups of the rows: gamma is judged on groups that were held out
+    groups   groups of the rows: gamma and the metric are judged on groups that were held out
     """
     classes, rows, labels, factors = (ordered if mapped else _ordered_compactly)(parameters, X, y, weights)
     if not quick:  # the first rows of a stream may lack classes
@@ -106,29 +107,30 @@ def prepare(
         return Prepared(classes, settings, None, rows, fitted, home, None, wanted, factors, seed)
     feature_map, n_components = (parameters.feature_map, parameters.n_components) if not quick else ("auto", "auto")
 
-    def make(count: int | str, gamma: float | None) -> Any:
-        return choose_map(parameters.kernel, feature_map, count, gamma, rows, seed)
+    def make(count: int | str, kernel: KernelChoice) -> Any:
+        return choose_map(parameters.kernel, feature_map, count, kernel.gamma, rows, seed, kernel.metric)
 
-    make(n_components, None)  # raises an error for an impossible map before any time is spent
-    gamma = choose_gamma(parameters, rows, seed, groups=groups, quick=quick)
+    make(n_components, KernelChoice(None))  # raises an error for an impossible map before any time is spent
+    kernel = choose_kernel(parameters, TrialRows(rows, groups, seed), quick=quick)
     if n_components == "auto" and grows and not quick:
-        n_components = _grown(parameters, rows, lambda count: make(count, gamma), seed)
-    transformer = make(n_components, gamma)
+        n_components = _grown(parameters, rows, lambda count: make(count, kernel), seed)
+    transformer = make(n_components, kernel)
     LOG.info("mapping %d %srows", rows.n, "distinct " if rows.small else "")
-    kernel: Array | None = None
+    matrix: Array | None = None
     home = None
     if mapped:
         mapping, data = Mapping.fit(transformer, rows, y, parameters.kernel, Threads(parameters.n_jobs), known)
         landmarks = mapping.landmarks(rows)
         if mapping.exact:
-            kernel = data
+            matrix = data
         else:
             home = MemoryHome(rows, data, parameters.n_jobs)
     else:
         mapping, landmarks = _fit_on_sample(parameters, transformer, rows, y, labels, seed)
         home = UnmappedHome(rows, mapping, parameters.n_jobs)
+    mapping.rounds = kernel.rounds
     wanted = calibration_rows(rows.starts, landmarks, seed, _limit(rows))
-    return Prepared(classes, settings, gamma, rows, mapping, home, kernel, wanted, factors, seed)
+    return Prepared(classes, settings, kernel.gamma, rows, mapping, home, matrix, wanted, factors, seed)
 
 
 def _limit(rows: TrainingRows) -> int:

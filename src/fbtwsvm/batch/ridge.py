@@ -14,6 +14,7 @@ from scipy.linalg import cho_solve
 from .._arrays import Array
 from .._linalg import lower_factor
 
+_JITTER = 1e-7  # times the number of landmarks: keeps their kernel matrix definite
 RIDGE = 0.01  # for mapped rows with a mean square norm of about one: the default `reg` of the planes
 
 
@@ -43,7 +44,7 @@ def held_out_hits(
     default the identity.  Rows that are not judged are False.
     """
     ridges = ridges or {rows.shape[1]: RIDGE}
-    targets = np.where(labels[:, None] == np.arange(labels.max() + 1), 1.0, -1.0).astype(rows.dtype)
+    targets = one_against_rest(labels).astype(rows.dtype)
     root = np.sqrt(weights / weights.mean()).astype(rows.dtype)[:, None]
     parts = {int(fold): _sums(rows, targets, root, held_out.folds == fold) for fold in np.unique(held_out.folds)}
     hits = np.zeros((len(ridges), len(rows)), dtype=bool)
@@ -55,7 +56,7 @@ def held_out_hits(
         judged = np.flatnonzero((held_out.folds == fold) & held_out.judged)
         tested = rows[judged]
         for line, (size, ridge) in zip(hits, ridges.items(), strict=True):
-            factor = _factor(gram[:size, :size], ridge, None if penalty is None else penalty[:size, :size])
+            factor = ridge_factor(gram[:size, :size], ridge, None if penalty is None else penalty[:size, :size])
             planes = cho_solve((factor, True), sums[:size], check_finite=False)
             values = tested[:, :size] @ planes.astype(rows.dtype)
             line[judged] = values.argmax(axis=1) == labels[judged]
@@ -68,7 +69,27 @@ def _sums(rows: Array, targets: Array, root: Array, part: Array) -> tuple[Array,
     return (own.T @ own).astype(np.float64), (own.T @ (targets[part] * root[part])).astype(np.float64)
 
 
-def _factor(gram: Array, ridge: float, penalty: Array | None) -> Array:
+def one_against_rest(labels: Array) -> Array:
+    """Return targets (n, n_classes) of labels 0, 1, 2, ...: 1 for the class of a row, -1 for the others."""
+    return np.where(labels[:, None] == np.arange(labels.max() + 1), 1.0, -1.0)
+
+
+def landmark_rows(similarities: Array, landmarks: Array) -> tuple[Array, Array]:
+    """Return similarities to landmarks with a bias column, and the penalty that makes them as good as mapped rows.
+
+    `landmarks` are the numbers of the rows that are landmarks.  The penalty of planes over landmarks is their kernel
+    matrix, so no row needs to be mapped.
+    """
+    n, count = similarities.shape
+    rows = np.ones((n, count + 1))
+    rows[:, :-1] = similarities
+    penalty = np.eye(count + 1)
+    penalty[:-1, :-1] = similarities[landmarks]
+    penalty[np.diag_indices(count)] += _JITTER * count
+    return rows, penalty
+
+
+def ridge_factor(gram: Array, ridge: float, penalty: Array | None) -> Array:
     """Return the Cholesky factor of the system, with a further ridge where rounding in float32 needs it."""
     rounding = 1e-6 * float(np.trace(gram))
     message = "A feature map returned NaN or infinity."

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from .._arrays import Array
 from .base import FeatureMap
+from .gradients import additive_gradient
 
 
 class AdditiveIntersectionFeatures(FeatureMap):
@@ -57,10 +58,18 @@ class AdditiveIntersectionFeatures(FeatureMap):
         dense = X.toarray() if sp.issparse(X) else X
         # Where x = 0 every feature is 0, whatever the logarithm, as long as it is finite.
         logarithm = np.log(np.where(dense > 0, dense, 1.0))
-        frequencies = self.sample_interval * np.arange(self.sample_steps)
-        weights = self.sample_interval * 2.0 / (np.pi * (1.0 + 4.0 * frequencies**2))
+        frequencies, weights = self._spectrum()
         parts = [np.sqrt(dense * weights[0])]
         for frequency, weight in zip(frequencies[1:], weights[1:], strict=True):
             amplitude = np.sqrt(2.0 * dense * weight)
             parts += [amplitude * np.cos(frequency * logarithm), amplitude * np.sin(frequency * logarithm)]
         return np.concatenate(parts, axis=1).astype(X.dtype, copy=False)
+
+    def gradient(self, X: Array, weights: Array) -> Array:
+        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""
+        return additive_gradient(X, weights, self._spectrum()[1], self.sample_interval)
+
+    def _spectrum(self) -> tuple[Array, Array]:
+        """Return the sampled frequencies, and the spectrum of the kernel there."""
+        frequencies = self.sample_interval * np.arange(self.sample_steps)
+        return frequencies, self.sample_interval * 2.0 / (np.pi * (1.0 + 4.0 * frequencies**2))

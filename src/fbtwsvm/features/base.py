@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Array
-from .kernels import check_domain, gamma_scale
+from .kernels import check_domain, check_metric, gamma_scale
 
 _DEFAULT_COMPONENTS = 100
 
@@ -31,8 +31,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_domain(self.kernel, X)
         if hasattr(self, "gamma"):
-            self.gamma_ = gamma_scale(X, self.kernel) if self.gamma == "scale" else float(self.gamma)
+            metric = self._check_metric(X.shape[1])
+            self.gamma_ = gamma_scale(X, self.kernel, metric=metric) if self.gamma == "scale" else float(self.gamma)
         return X
+
+    def gradient(self, X: Array, weights: Array) -> Array:
+        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""
+        raise NotImplementedError
+
+    def _check_metric(self, n_columns: int) -> Array | None:
+        """Return the metric, or refuse one that the kernel cannot have."""
+        return None if self.metric is None else check_metric(self.metric, self.kernel, n_columns)
 
     def _check_rows(self, X: Any) -> Any:
         """Validate rows that are to be mapped."""

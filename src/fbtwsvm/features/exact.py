@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._arrays import Array
 from .base import FeatureMap
+from .gradients import scaled_kernel_gradient
 from .kernels import KERNELS, Kernel, similarity
 
 
@@ -23,6 +24,8 @@ class ExactKernel(FeatureMap):
     gamma : float or "scale", default="scale"
         Parameter of the rbf and laplacian kernels; a larger value gives a narrower kernel.  "scale" is
         1 / (n_features * X.var()), with X.std() for laplacian.
+    metric : array of shape (n_features,) or None, default=None
+        Factors of the columns in the distance, for the rbf and laplacian kernels: x is multiplied by them.
 
     Attributes
     ----------
@@ -41,11 +44,15 @@ class ExactKernel(FeatureMap):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(KERNELS)), callable],
         "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
+        "metric": ["array-like", None],
     }
 
-    def __init__(self, *, kernel: str | Kernel = "rbf", gamma: float | str = "scale") -> None:
+    def __init__(
+        self, *, kernel: str | Kernel = "rbf", gamma: float | str = "scale", metric: Array | None = None
+    ) -> None:
         self.kernel = kernel
         self.gamma = gamma
+        self.metric = metric
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Store the training rows."""
@@ -55,5 +62,9 @@ class ExactKernel(FeatureMap):
 
     def map(self, X: Any) -> Array:
         """Map rows without checking them."""
-        matrix = similarity(self.kernel, self.gamma_)(X, self.rows_.astype(X.dtype, copy=False))
+        matrix = similarity(self.kernel, self.gamma_, self.metric)(X, self.rows_.astype(X.dtype, copy=False))
         return np.asarray(matrix, dtype=X.dtype)
+
+    def gradient(self, X: Array, weights: Array) -> Array:
+        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""
+        return scaled_kernel_gradient(self, self.rows_.astype(X.dtype, copy=False), X, weights)

@@ -11,7 +11,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._arrays import Array
 from .base import _DEFAULT_COMPONENTS, FeatureMap
-from .kernels import log_skewed
+from .gradients import wave_gradient
+from .kernels import SKEW, log_skewed
 
 
 class FourierFeatures(FeatureMap):
@@ -33,11 +34,13 @@ class FourierFeatures(FeatureMap):
         Whether the directions are orthogonal to each other (rbf only), which gives a smaller error for the same number.
     random_state : int, RandomState or None, default=None
         Seed of the random frequencies and phases.
+    metric : array of shape (n_features,) or None, default=None
+        Factors of the columns in the distance, for the rbf and laplacian kernels: x is multiplied by them.
 
     Attributes
     ----------
     frequencies_ : ndarray of shape (n_features_in_, n_components)
-        The frequencies omega_j.
+        The frequencies omega_j, multiplied by the metric.
     phases_ : ndarray of shape (n_components,)
         The phases, in [0, 2 pi).
     gamma_ : float
@@ -60,6 +63,7 @@ class FourierFeatures(FeatureMap):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "orthogonal": ["boolean"],
         "random_state": ["random_state"],
+        "metric": ["array-like", None],
     }
 
     def __init__(
@@ -70,12 +74,14 @@ class FourierFeatures(FeatureMap):
         n_components: int = _DEFAULT_COMPONENTS,
         orthogonal: bool = False,
         random_state: Any = None,
+        metric: Array | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.n_components = n_components
         self.orthogonal = orthogonal
         self.random_state = random_state
+        self.metric = metric
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the frequencies; X only gives the number of columns and, for gamma="scale", the variance."""
@@ -93,6 +99,8 @@ class FourierFeatures(FeatureMap):
         else:
             scale = self.gamma_ if self.kernel == "laplacian" else 0.5
             frequencies = scale * random.standard_cauchy((n_features, count))
+        if self.metric is not None:  # part of the frequencies, so that mapping rows costs no more
+            frequencies = frequencies * np.asarray(self.metric)[:, None]
         self.phases_ = random.uniform(0.0, 2.0 * np.pi, size=count).astype(X.dtype)
         self.frequencies_ = frequencies.astype(X.dtype)
         self._n_features_out = self.n_components
@@ -107,6 +115,11 @@ class FourierFeatures(FeatureMap):
         np.cos(waves, out=waves)
         waves *= np.sqrt(2.0 / self.n_components)
         return waves
+
+    def gradient(self, X: Array, weights: Array) -> Array:
+        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""
+        shift = SKEW if self.kernel == "skewed_intersection" else None
+        return wave_gradient(X, weights, self.frequencies_, self.phases_, shift)
 
 
 def _orthogonal_directions(n_features: int, count: int, random: np.random.RandomState) -> Array:

@@ -30,12 +30,24 @@ USES_GAMMA = ("rbf", "laplacian")
 _TILE = 4096
 _STRIP = 64
 _MOST_DENSE = 2**26  # numbers of sparse rows that are made dense
+_MOST_IN_METRIC = 2**17  # rows that are multiplied by a metric at once
 _MOST_ROUNDING = 1e-3  # largest rounding error of gamma ||x - y||^2
 SKEW = 1.0  # the c of the skewed kernels, as in scikit-learn's SkewedChi2Sampler
 
 
-def similarity(kernel: str | Kernel, gamma: float) -> Kernel:
-    """Return the function k(X, Y) of a kernel that is given by name or as a function."""
+def scaled(X: Any, metric: Array | None) -> Any:
+    """Return rows with their columns multiplied by a metric; None leaves them as they are."""
+    if metric is None:
+        return X
+    factors = np.asarray(metric, dtype=X.dtype)
+    return X.multiply(factors).tocsr() if sp.issparse(X) else X * factors
+
+
+def similarity(kernel: str | Kernel, gamma: float, metric: Array | None = None) -> Kernel:
+    """Return the function k(X, Y) of a kernel that is given by name or as a function, in a metric of columns."""
+    if metric is not None:
+        plain = similarity(kernel, gamma)
+        return lambda X, Y: plain(scaled(X, metric), scaled(Y, metric))
     if callable(kernel):
         return lambda X, Y: _checked(kernel, X, Y)
     named: dict[str, Kernel] = {
@@ -85,8 +97,30 @@ def check_domain(kernel: str | Kernel, X: Any) -> None:
         )
 
 
-def gamma_scale(X: Any, kernel: str | Kernel = "rbf", weights: Array | None = None) -> float:
-    """Return 1 / (n_features * X.var()), with X.std() for the laplacian kernel; 1 / n_features if X is constant."""
+def check_metric(metric: Any, kernel: str | Kernel, n_columns: int) -> Array:
+    """Return a metric as an array, or refuse it."""
+    if kernel not in USES_GAMMA:
+        raise ValueError(f"metric exists for kernel='rbf' and 'laplacian', got kernel={kernel!r}: use metric=None.")
+    try:
+        factors = np.asarray(metric, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"metric={metric!r}: give a number for each column.") from error
+    if factors.shape != (n_columns,):
+        raise ValueError(f"metric has the shape {factors.shape}; X has {n_columns} columns: give a number for each.")
+    if not (np.isfinite(factors).all() and (factors >= 0).all() and factors.any()):
+        raise ValueError("metric must hold finite numbers of at least zero, and not only zeros.")
+    return factors
+
+
+def gamma_scale(
+    X: Any, kernel: str | Kernel = "rbf", weights: Array | None = None, metric: Array | None = None
+) -> float:
+    """Return 1 / (n_features * X.var()), with X.std() for the laplacian kernel; 1 / n_features if X is constant.
+
+    X is taken in the metric, if there is one.
+    """
+    if metric is not None:
+        return _scale_in_metric(X, kernel, weights, metric)
     if weights is None:
         weights = np.ones(X.shape[0])
     share = weights / (weights.sum() * X.shape[1])
@@ -102,6 +136,12 @@ def gamma_scale(X: Any, kernel: str | Kernel = "rbf", weights: Array | None = No
         return float(1.0 / X.shape[1])
     spread = np.sqrt(variance) if kernel == "laplacian" else variance
     return float(1.0 / (X.shape[1] * spread))
+
+
+def _scale_in_metric(X: Any, kernel: str | Kernel, weights: Array | None, metric: Array) -> float:
+    """Return `gamma_scale` of rows in a metric; of very many rows, of some that are evenly spaced."""
+    some = slice(None, None, -(-X.shape[0] // _MOST_IN_METRIC))
+    return gamma_scale(scaled(X[some], metric), kernel, None if weights is None else weights[some])
 
 
 def _rbf(X: Any, Y: Any, gamma: float) -> Array:

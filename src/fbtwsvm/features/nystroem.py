@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arrays import Array
 from .._linalg import lower_factor
 from .base import _DEFAULT_COMPONENTS, FeatureMap
+from .gradients import scaled_kernel_gradient
 from .kernels import KERNELS, Kernel, similarity
 
 
@@ -39,6 +40,8 @@ class NystroemFeatures(FeatureMap):
         scores, which are high where a random sample approximates a row badly.
     random_state : int, RandomState or None, default=None
         Seed of the choice of landmarks.
+    metric : array of shape (n_features,) or None, default=None
+        Factors of the columns in the distance, for the rbf and laplacian kernels: x is multiplied by them.
 
     Attributes
     ----------
@@ -68,6 +71,7 @@ class NystroemFeatures(FeatureMap):
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "landmarks": [StrOptions({"random", "kmeans", "leverage"})],
         "random_state": ["random_state"],
+        "metric": ["array-like", None],
     }
 
     def __init__(
@@ -78,12 +82,14 @@ class NystroemFeatures(FeatureMap):
         n_components: int | str = "auto",
         landmarks: str = "random",
         random_state: Any = None,
+        metric: Array | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.n_components = n_components
         self.landmarks = landmarks
         self.random_state = random_state
+        self.metric = metric
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the landmarks and factor their kernel matrix."""
@@ -92,7 +98,7 @@ class NystroemFeatures(FeatureMap):
         count = min(_DEFAULT_COMPONENTS, n) if self.n_components == "auto" else int(self.n_components)
         check_landmarks(count, n)
         random = check_random_state(self.random_state)
-        kernel = similarity(self.kernel, self.gamma_)
+        kernel = similarity(self.kernel, self.gamma_, self.metric)
         self.landmark_indices_ = None
         if self.landmarks == "kmeans":
             self.landmarks_ = _cluster_centres(X, count, random)
@@ -109,7 +115,7 @@ class NystroemFeatures(FeatureMap):
     def _normalise(self, dtype: np.dtype) -> None:
         """Compute the normalisation from the landmarks."""
         precise = self.landmarks_.astype(np.float64)
-        between = similarity(self.kernel, self.gamma_)(precise, precise)
+        between = similarity(self.kernel, self.gamma_, self.metric)(precise, precise)
         # Similarities in float32 have rounding errors: directions smaller than these carry no information.
         factor = _jittered_factor(between, 1e-7 if dtype == np.float32 else 1e-11)
         inverse, _ = dtrtri(factor, lower=True)
@@ -138,13 +144,19 @@ class NystroemFeatures(FeatureMap):
 
     def map(self, X: Any) -> Array:
         """Map rows without checking them."""
-        similarities = similarity(self.kernel, self.gamma_)(X, self.landmarks_.astype(X.dtype, copy=False))
+        landmarks = self.landmarks_.astype(X.dtype, copy=False)
+        similarities = similarity(self.kernel, self.gamma_, self.metric)(X, landmarks)
         columns = np.ascontiguousarray(similarities, dtype=X.dtype).T  # for BLAS, which stores matrices by column
         # L^-T is triangular, which halves the work.  The matrix that a user's kernel returned must not be overwritten.
         multiply = get_blas_funcs("trmm", (columns,))
         inverse = self.normalisation_.astype(X.dtype, copy=False).T
         mapped: Array = multiply(1.0, inverse, columns, lower=True, overwrite_b=not callable(self.kernel)).T
         return mapped
+
+    def gradient(self, X: Array, weights: Array) -> Array:
+        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""
+        landmarks = self.landmarks_.astype(X.dtype, copy=False)
+        return scaled_kernel_gradient(self, landmarks, X, weights @ self.normalisation_.T)
 
 
 def check_landmarks(count: int, n: int, note: str = "") -> None:

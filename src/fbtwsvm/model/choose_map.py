@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from .._arrays import Array
 from ..features import AdditiveIntersectionFeatures, ExactKernel, FourierFeatures, NystroemFeatures
 from ..features.kernels import SKEW, Kernel
 from ..features.nystroem import check_landmarks
@@ -41,7 +42,13 @@ def most_components(n: int, n_classes: int) -> int:
 
 
 def choose_map(
-    kernel: str | Kernel, feature_map: Any, n_components: int | str, gamma: float | None, rows: TrainingRows, seed: int
+    kernel: str | Kernel,
+    feature_map: Any,
+    n_components: int | str,
+    gamma: float | None,
+    rows: TrainingRows,
+    seed: int,
+    metric: Array | None = None,
 ) -> Any:
     """Return the unfitted transformer that the parameters ask for, or None if the rows are not mapped."""
     if not isinstance(feature_map, str):
@@ -55,11 +62,17 @@ def choose_map(
         count = auto_components(rows.n, rows.n_classes)
         count = min(count, rows.n) if feature_map == "nystroem" else count
     _check(kernel, feature_map, count, rows.n)
-    return _make(kernel, feature_map, count, 1.0 if gamma is None else gamma, seed)
+    return _make(kernel, feature_map, count, 1.0 if gamma is None else gamma, seed, metric)
 
 
 def stream_map(
-    kernel: str | Kernel, feature_map: Any, n_components: int, gamma: float | None, rows: TrainingRows, seed: int
+    kernel: str | Kernel,
+    feature_map: Any,
+    n_components: int,
+    gamma: float | None,
+    rows: TrainingRows,
+    seed: int,
+    metric: Array | None = None,
 ) -> Any:
     """Return the unfitted transformer of a stream from its first rows; never the exact kernel."""
     if not isinstance(feature_map, str):
@@ -68,7 +81,7 @@ def stream_map(
         feature_map = _automatic(kernel, rows, exact_fits=False)
     count = min(n_components, rows.n) if feature_map == "nystroem" else n_components
     _check(kernel, feature_map, count, rows.n)
-    return _make(kernel, feature_map, count, 1.0 if gamma is None else gamma, seed)
+    return _make(kernel, feature_map, count, 1.0 if gamma is None else gamma, seed, metric)
 
 
 def _automatic(kernel: str | Kernel, rows: TrainingRows, *, exact_fits: bool) -> str:
@@ -98,12 +111,14 @@ def _check(kernel: str | Kernel, feature_map: str, count: int, n: int) -> None:
         )
 
 
-def _make(kernel: str | Kernel, feature_map: str, count: int, gamma: float, seed: int) -> Any:
+def _make(
+    kernel: str | Kernel, feature_map: str, count: int, gamma: float, seed: int, metric: Array | None
+) -> Any:
     """Return the transformer; `_check` has approved it."""
     if feature_map == "exact":
-        return ExactKernel(kernel=kernel, gamma=gamma)
+        return ExactKernel(kernel=kernel, gamma=gamma, metric=metric)
     if feature_map == "nystroem":
-        return NystroemFeatures(kernel=kernel, gamma=gamma, n_components=count, random_state=seed)
+        return NystroemFeatures(kernel=kernel, gamma=gamma, n_components=count, random_state=seed, metric=metric)
     from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler  # slow to import
 
     if feature_map == "columns":
@@ -113,5 +128,5 @@ def _make(kernel: str | Kernel, feature_map: str, count: int, gamma: float, seed
         return SkewedChi2Sampler(skewedness=SKEW, n_components=count, random_state=seed)
     orthogonal = feature_map == "orthogonal"
     return FourierFeatures(
-        kernel=str(kernel), gamma=gamma, n_components=count, orthogonal=orthogonal, random_state=seed
+        kernel=str(kernel), gamma=gamma, n_components=count, orthogonal=orthogonal, random_state=seed, metric=metric
     )

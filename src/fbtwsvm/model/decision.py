@@ -102,6 +102,13 @@ class Rule(Protocol):
     def probabilities(self, rows: Array) -> Array:
         """Return class probabilities (n, K)."""
 
+    def members(self) -> list[tuple[float, Array]]:
+        """Return the planes whose log-probabilities are added up, each with its factor."""
+
+    @property
+    def decision(self) -> Decision:
+        """Offsets and slopes."""
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -156,6 +163,10 @@ class PairRule:
         if self.decision.calibrated:
             return self._with_winner_first(rows, learned, _pair_loops.couple)
         return np.concatenate([_pair_loops.couple(margins) for margins in self._tiles(rows, learned)])
+
+    def members(self) -> list[tuple[float, Array]]:
+        """Return the planes with the factor 1."""
+        return [(1.0, self.planes)]
 
     def log_chances(self, rows: Array) -> Array:
         """Return log-probabilities of the classes (n, K) by the closed form of coupling."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from .._threads import Threads, each_in
 from ..features.base import FeatureMap
 from ..features.exact import ExactKernel
 from ..features.fourier import FourierFeatures
+from ..features.gradients import sampler_gradient
 from ..features.kernels import Kernel, is_normalised
 from ..features.nystroem import NystroemFeatures
 from .rows import TrainingRows
@@ -72,11 +73,17 @@ class Mapping:
     scale: float
     dtype: np.dtype
     frozen: bool = False  # given by the user as fitted: never fitted again or renewed
+    rounds: int = 0  # in which the metric was learned from the rows; 0 if it was not
 
     @property
     def exact(self) -> bool:
         """Whether planes are coefficients of training rows rather than of features."""
         return isinstance(self.transformer, ExactKernel)
+
+    @property
+    def metric(self) -> Array | None:
+        """Factors of the columns; None if all count alike."""
+        return getattr(self.transformer, "metric", None)
 
     @classmethod
     def fit(
@@ -145,7 +152,7 @@ class Mapping:
         change[-1, :-1] = 0.0
         change[:-1, -1] = 0.0
         change[-1, -1] = 1.0
-        return Mapping(transformer, self.scale, self.dtype), change
+        return replace(self, transformer=transformer), change
 
     def is_landmark(self, X: Any) -> Array:
         """Mark the rows that are equal to a landmark of the map."""
@@ -204,6 +211,15 @@ class Mapping:
 
         each_in(threads if self.threaded else None, put, tiles(0, n, _TILE))
         return out
+
+    def gradient(self, X: Array, weights: Array) -> Array:
+        """Return the gradients of weights_i.(scale z(x)) at dense rows x_i, (n, n_columns); `weights` have no bias."""
+        X, weights = X.astype(np.float64, copy=False), self.scale * weights
+        if self.transformer is None:
+            return weights
+        if isinstance(self.transformer, FeatureMap):
+            return self.transformer.gradient(X, weights)
+        return sampler_gradient(self.transformer, X, weights)
 
     def _transform(self, X: Any) -> Array:
         X = X.astype(self.dtype, copy=False)

@@ -33,6 +33,7 @@ class Parameters:
 
     kernel: str | Kernel
     gamma: float | str
+    metric: Any
     feature_map: Any
     n_components: int | str
     C: Any

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..batch.choose_kernel import KernelChoice
 from ..batch.fit import refit
 from ..batch.model import BatchModel
 from ..model.rows import CheckedRows
@@ -18,12 +19,15 @@ def stream_from(fit: BatchModel, parameters: Parameters) -> StreamModel:
     """Return a stream model that continues from a fit, with the same map.
 
     The exact kernel would grow with every row; its stream has landmarks chosen from the training rows, and the same
-    gamma.
+    gamma and metric.
     """
     policies_of(parameters)  # raises an error for parameters that a stream cannot have
     if fit.rows is not None:
-        mapping = None if fit.mapping.exact else fit.mapping
-        stream = start_stream(fit.rows, parameters, mapping, fit.gamma)
+        if fit.mapping.exact:
+            kernel = KernelChoice(fit.gamma, fit.mapping.metric, fit.mapping.rounds)
+            stream = start_stream(fit.rows, parameters, kernel=kernel)
+        else:
+            stream = start_stream(fit.rows, parameters, fit.mapping, fit.gamma)
     elif fit.sums is not None:
         stream = start_from_sums(fit, parameters)
     else:
@@ -40,7 +44,7 @@ def unlearn_from(
 ) -> tuple[BatchModel | StreamModel, Unlearned]:
     """Take rows out of a fit; return the new model and a report.
 
-    A fit that keeps its rows is fitted again without them, with the same gamma and map.  A fit that keeps sums, or that
+    A fit that keeps its rows is fitted again without them, with the same gamma, metric and map.  A fit that keeps sums, or that
     would be left with one class, continues as a stream without them.
     """
     left = None if fit.rows is None else fit.rows.take(fit.rows.without(rows))
@@ -53,5 +57,7 @@ def unlearn_from(
     if from_rows or (isinstance(parameters.gamma, str) and fit.gamma is not None):
         for position in range(len(rows)):
             report.add("warm_up", position)
+            if fit.mapping.rounds:
+                report.add("metric", position)
     report.count_removed(len(rows))
     return model, report

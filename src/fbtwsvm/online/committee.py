@@ -27,10 +27,13 @@ class CommitteeRule:
     def scores(self, rows: Array) -> Array:
         """Return log-probabilities of the classes (n, K), up to a constant for each row."""
         total = np.zeros((len(rows), len(self.planes[0])))
-        for trust, planes in zip(self.trust, self.planes, strict=True):
-            if trust > 0:
-                total += trust * PairRule(self.decision, planes).log_chances(rows)
+        for trust, planes in self.members():
+            total += trust * PairRule(self.decision, planes).log_chances(rows)
         return total
+
+    def members(self) -> list[tuple[float, Array]]:
+        """Return the planes of all trusted members, each with its trust."""
+        return [(trust, planes) for trust, planes in zip(self.trust, self.planes, strict=True) if trust > 0]
 
     def winners(self, rows: Array) -> Array:
         """Return the index of the most probable class of each row."""

@@ -404,6 +404,8 @@ class StreamModel:
             if self.warm_up_matters:
                 for i in np.flatnonzero(times < self.n_warm_up):  # also those whose time is not known
                     report.add("warm_up", int(i))
+                    if self.mapping.rounds:
+                        report.add("metric", int(i))
         for i in np.flatnonzero(self.mapping.is_landmark(rows.X)):
             report.add("landmark", int(i))
         for reason in clone._influenced():

@@ -6,9 +6,14 @@ import os
 
 import numpy as np
 
+from .._arrays import Array
 from .._log import warn
 from ..batch.choose_gamma import choose_gamma, largest_gamma
+from ..batch.choose_kernel import KernelChoice, given_metric, learns_metric
+from ..batch.choose_metric import learn_metric
 from ..batch.model import BatchModel
+from ..batch.trial_rows import TrialRows
+from ..features.kernels import scaled
 from ..model.choose_map import stream_map
 from ..model.mapping import Mapping
 from ..model.rows import CheckedRows, arrange
@@ -20,9 +25,16 @@ from .resolve import resolve
 
 
 def start_stream(
-    rows: CheckedRows, parameters: Parameters, mapping: Mapping | None = None, gamma: float | None = None
+    rows: CheckedRows,
+    parameters: Parameters,
+    mapping: Mapping | None = None,
+    gamma: float | None = None,
+    kernel: KernelChoice | None = None,
 ) -> StreamModel:
-    """Return a stream model of the rows; gamma and the map are chosen from them unless given."""
+    """Return a stream model of the rows; the map is chosen from them unless given, or its kernel alone is.
+
+    `gamma` is that of a given map.
+    """
     classes, labels = np.unique(rows.y, return_inverse=True)
     seed, settings = parameters.seed(), parameters.settings(len(classes))
     landmarks = np.zeros(len(rows), dtype=bool)
@@ -30,18 +42,39 @@ def start_stream(
         count = stream_components(parameters)
         weights = rows.weights * class_factors_by_name(parameters, classes)[labels]
         order = arrange(rows.X, labels, weights, len(classes), merge=False)
-        if gamma is None:
-            gamma = choose_gamma(parameters, order, seed, quick=True)
-            if gamma is not None and parameters.gamma == "auto":
-                gamma = largest_gamma(rows.X, str(parameters.kernel), gamma, count, seed)
-        transformer = stream_map(parameters.kernel, parameters.feature_map, count, gamma, order, seed)
+        if kernel is None:
+            kernel = _choose_kernel(parameters, TrialRows(order, None, seed), count)
+        gamma, metric = kernel.gamma, kernel.metric
+        transformer = stream_map(parameters.kernel, parameters.feature_map, count, gamma, order, seed, metric)
         mapping, _ = Mapping.fit(transformer, order, rows.y, parameters.kernel)
+        mapping.rounds = kernel.rounds
         landmarks = mapping.landmarks(order)[order.source]
     n_columns = mapping.rows(rows.X[:1]).shape[1]
     model = StreamModel(parameters, settings, mapping, gamma, n_columns, seed)
     _warn_of_size(len(classes), n_columns, mapping.dtype, len(model.members))
     model.begin(rows, parameters, landmarks)
     return model
+
+
+def _choose_kernel(parameters: Parameters, trial: TrialRows, count: int) -> KernelChoice:
+    """Return gamma and metric of a stream with `count` features from its first rows, which may be of one class."""
+    rows = trial.all
+
+    def gamma_in(metric: Array | None) -> float | None:
+        scale = choose_gamma(parameters, trial, metric=metric, quick=True)
+        if scale is None or parameters.gamma != "auto":
+            return scale
+        return largest_gamma(scaled(rows.X, metric), str(parameters.kernel), scale, count, trial.seed)
+
+    metric = given_metric(parameters, rows.X.shape[1])
+    gamma = gamma_in(metric)
+    if gamma is None or metric is not None or not learns_metric(parameters) or rows.n_classes < 2:
+        return KernelChoice(gamma, metric)
+    always, any_gamma = parameters.metric == "columns", parameters.gamma == "auto"
+    learned = learn_metric(trial, str(parameters.kernel), gamma, always=always, any_gamma=any_gamma)
+    if learned is None:
+        return KernelChoice(gamma)
+    return KernelChoice(gamma_in(learned.factors), learned.factors, learned.rounds)
 
 
 def start_from_sums(fit: BatchModel, parameters: Parameters) -> StreamModel:

@@ -22,6 +22,8 @@ REASONS = {
     "landmark": "the row is a landmark of the feature map",
     "warm_up": "the row was, or may have been, one of the first, from which gamma, the scale or the map was found; "
     "these do not change",
+    "metric": "the factors of the columns were, or may have been, learned with this row; a metric that is given, or "
+    "metric='none', depends on no row",
     "condensed": "the row was taken out of the sums, but may be condensed into the planes: it came without an id",
     "remapped": "the row is not kept, and was summed before the landmarks of the feature map were renewed: it is still "
     "part of the sums",

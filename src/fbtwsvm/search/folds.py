@@ -17,6 +17,7 @@ from ..batch.choose_gamma import choose_gamma
 from ..batch.model import BatchModel
 from ..batch.prepare import Prepared, ordered, prepare
 from ..batch.solve import Solved, calibrated
+from ..batch.trial_rows import TrialRows
 from ..classifier import FBTWSVM, parameters_of, with_model
 from ..features.fourier import FourierFeatures
 from ..model.decision import PairRule
@@ -78,7 +79,7 @@ class Folds:
         """Return what gamma="auto" or "scale" is on all rows of the search."""
         parameters = parameters_of(clone(self.estimator).set_params(gamma=way))
         _, rows, _, _ = ordered(parameters, self.X, self.y, self.weights)
-        gamma = choose_gamma(parameters, rows, parameters.seed(), groups=self.groups)
+        gamma = choose_gamma(parameters, TrialRows(rows, self.groups, parameters.seed()))
         assert gamma is not None  # only called if the kernel has a gamma
         return gamma
 

@@ -1,0 +1,269 @@
+"""metric="auto" and "columns": factors of the columns, by how fast a classifier changes along each of them.
+
+A kernel sees all columns alike.  The gradients of a classifier tell which of them matter (the diagonal of the "average
+gradient outer product" of recursive feature machines); with the columns multiplied by the root mean square of their
+slopes, a kernel learns better, which sharpens the gradients.  The classifier is ridge regression on landmarks (see
+`ridge`).  Each third of a sample is held out in turn: factors that are learned without it are judged on it, so that a
+round of this is taken only where it helps with new rows, by more than chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import cho_solve
+
+from .._arrays import Array, tiles
+from .._log import LOG
+from .._threads import one_blas_thread
+from ..features.gradients import kernel_gradient
+from ..features.kernels import scaled, similarity
+from .hold_out import FOLDS, contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
+from .ridge import RIDGE, landmark_rows, one_against_rest, ridge_factor
+from .trial_rows import TrialRows
+
+_SAMPLE, _OF_EACH_CLASS = 2000, 25  # rows of the sample: so many, or so many for each class
+_ROWS_OF_LANDMARK = 6
+_FEWEST_ROWS, _LANDMARKS = 3, 200  # in a small sample, so few rows for each of so many landmarks
+_LEAST_ROWS = 300  # with fewer rows, "auto" takes no metric: chance is too large
+_MOST_COLUMNS = 2000  # with more columns, "auto" takes no metric: it would take too long
+_ROUNDS = 5
+_FIRST, _LATER = 2.0, 1.0  # standard errors by which the loss must fall in the first round, and in later ones
+_STEPS = 3  # most doublings of gamma in a round
+_GRADIENT_ROWS = 600
+_SIGNS = 4  # random sums of the classes whose gradients stand for those of many classes
+_FLOOR = 1e-3  # smallest factor, times the largest
+_SHARPNESS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)  # factors that turn ridge values into log-odds
+_TILE = 128  # rows whose gradients are computed together
+
+
+@dataclass(frozen=True)
+class LearnedMetric:
+    """Factors of the columns, and the number of rounds in which they were found."""
+
+    factors: Array
+    rounds: int
+
+
+@dataclass(frozen=True)
+class _Round:
+    """The judgement of factors (one array for each fold), with the best gamma: losses of the judged rows."""
+
+    factors: list[Array]
+    gamma: float
+    errors: Array  # squared errors of ridge values, clipped to [-1, 1]
+    misses: Array
+    surprise: Array  # minus log-probability of the right class
+
+
+def learn_metric(
+    trial: TrialRows, kernel: str, gamma: float, *, always: bool = False, any_gamma: bool = True
+) -> LearnedMetric | None:
+    """Return factors of the columns; None if they do not help by more than chance.
+
+    gamma      the gamma that suits the rows without a metric
+    always     return the best factors, whether or not they help
+    any_gamma  judge factors with the gamma that suits them best, rather than with `gamma`
+    """
+    n_columns = trial.all.X.shape[1]
+    if n_columns < 2 or (not always and (trial.all.n < _LEAST_ROWS or n_columns > _MOST_COLUMNS)):
+        return None
+    with one_blas_thread():  # the matrices are small
+        return _Trial(trial, kernel, any_gamma=any_gamma).run(gamma, always=always)
+
+
+class _Trial:
+    """A sample of the rows, and the rounds that are judged on it."""
+
+    def __init__(self, trial: TrialRows, kernel: str, *, any_gamma: bool) -> None:
+        random = np.random.default_rng(trial.seed)
+        drawn = trial.sample(max(_SAMPLE, _OF_EACH_CLASS * trial.n_classes), random)
+        sample = drawn.rows
+        self.kernel, self.any_gamma, self.random = kernel, any_gamma, random
+        self.X = sample.X.astype(np.float64)
+        self.labels, self.weights = sample.labels, sample.weights / sample.weights.mean()
+        self.targets = one_against_rest(self.labels)
+        count = max(sample.n // _ROWS_OF_LANDMARK, min(sample.n // _FEWEST_ROWS, _LANDMARKS), 1)
+        self.landmarks = random.permutation(sample.n)[:count]
+        self.judged = np.ones(sample.n, dtype=bool)
+        self.judged[self.landmarks] = False
+        self.folds = shuffled_folds(self.labels, random)
+        if drawn.groups is not None:
+            self.folds = group_folds(drawn.groups)
+        self.ordered = not trial.small and drawn.groups is None  # the order of the rows may tell something
+        self.variances = _variances(self.X, self.weights)
+        self.blocks = one_hot_blocks(self.X)
+
+    def run(self, gamma: float, *, always: bool) -> LearnedMetric | None:
+        """Take rounds as long as they help."""
+        start = self._best_gamma([np.ones(self.X.shape[1])] * FOLDS, gamma)
+        last = taken = start
+        rounds, failed = 0, 0
+        for number in range(1, _ROUNDS + 1):
+            last = self._best_gamma(self._sharper(last), last.gamma)
+            gain = _gain(taken.errors, last.errors, self._judged_weights())
+            worse = self._mean(last.misses - taken.misses) > 0 or self._mean(last.surprise - taken.surprise) > 0
+            LOG.debug(
+                "metric, round %d: error %.4f (%.1f standard errors), misses %.4f, log loss %.4f",
+                number, self._mean(last.errors), gain, self._mean(last.misses), self._mean(last.surprise),
+            )  # fmt: skip
+            if gain > (_LATER if rounds else _FIRST) and not worse or always and not rounds:
+                taken, rounds, failed = last, number, 0
+            else:
+                failed += 1
+                if failed == 2 or gain < 0:
+                    break
+        if not rounds or not (always or self._holds_in_order(start, taken)):
+            LOG.info("metric: none, all columns count alike")
+            return None
+        factors = self._normalised(np.mean(taken.factors, axis=0))
+        LOG.info("metric: learned in %d rounds, held-out error %.4f -> %.4f", rounds,
+                 self._mean(start.errors), self._mean(taken.errors))  # fmt: skip
+        return LearnedMetric(factors, rounds)
+
+    def _judged_weights(self) -> Array:
+        return self.weights[self.judged & (self.folds >= 0)]
+
+    def _mean(self, values: Array) -> float:
+        return float(np.average(values, weights=self._judged_weights()))
+
+    def _holds_in_order(self, start: _Round, taken: _Round) -> bool:
+        """Whether the factors also help if contiguous thirds of the rows, which may belong together, are held out."""
+        if not self.ordered or sp.issparse(self.X) or is_sorted_by_columns(self.X, self.labels):
+            return True
+        shuffled, self.folds = self.folds, contiguous_folds(self.labels)
+        factors = [np.mean(taken.factors, axis=0)] * FOLDS
+        before, after = self._judge(start.factors, start.gamma), self._judge(factors, taken.gamma)
+        holds = self._mean(after.errors) <= self._mean(before.errors)
+        self.folds = shuffled
+        return holds
+
+    def _best_gamma(self, factors: list[Array], gamma: float) -> _Round:
+        """Judge factors with gamma, and with doubled and halved values as long as these are better."""
+        best = self._judge(factors, gamma)
+        for step in (2.0, 0.5) if self.any_gamma else ():
+            found = best
+            for _ in range(_STEPS):
+                other = self._judge(factors, step * found.gamma)
+                if self._mean(other.errors) >= self._mean(found.errors):
+                    break
+                found = other
+            if found is not best:
+                return found
+        return best
+
+    def _judge(self, factors: list[Array], gamma: float) -> _Round:
+        """Learn from all folds but one, with its factors, and judge that one; for each fold."""
+        values = np.zeros_like(self.targets)
+        for fold, own in enumerate(factors):
+            similarities, X = self._similarities(own, gamma)
+            planes = self._planes(similarities, fold)
+            part = np.flatnonzero((self.folds == fold) & self.judged)
+            values[part] = similarities[part] @ planes[:-1] + planes[-1]
+        judged = self.judged & (self.folds >= 0)
+        values, labels, targets = values[judged], self.labels[judged], self.targets[judged]
+        every = np.arange(len(labels))
+        errors = np.square(np.clip(values, -1.0, 1.0) - targets).sum(axis=1)
+        surprise = min((_surprise(sharpness * values, labels) for sharpness in _SHARPNESS), key=np.mean)
+        misses = (values.argmax(axis=1) != labels[every]).astype(np.float64)
+        return _Round(factors, gamma, errors, misses, surprise)
+
+    def _similarities(self, factors: Array, gamma: float) -> tuple[Array, Array]:
+        """Return the similarities of the rows to the landmarks, and the rows in the metric."""
+        X = scaled(self.X, factors)
+        return similarity(self.kernel, gamma)(X, X[self.landmarks]), X
+
+    def _planes(self, similarities: Array, fold: int) -> Array:
+        """Return what ridge regression learns from all folds but one."""
+        rows, penalty = landmark_rows(similarities, self.landmarks)
+        others = self.folds != fold
+        own = rows[others] * np.sqrt(self.weights[others])[:, None]
+        targets = self.targets[others] * np.sqrt(self.weights[others])[:, None]
+        return np.asarray(cho_solve((ridge_factor(own.T @ own, RIDGE, penalty), True), own.T @ targets))
+
+    def _sharper(self, last: _Round) -> list[Array]:
+        """Return the factors of the next round, for each fold: the root mean squares of its slopes."""
+        return [self._slopes(own, last.gamma, fold) for fold, own in enumerate(last.factors)]
+
+    def _slopes(self, factors: Array, gamma: float, fold: int) -> Array:
+        """Return the root mean square of the slopes in each column, over classes and some training rows of a fold."""
+        similarities, X = self._similarities(factors, gamma)
+        planes = self._planes(similarities, fold)[:-1]
+        training = np.flatnonzero(self.folds != fold)
+        some = training[:: max(1, len(training) // _GRADIENT_ROWS)]
+        squares = np.zeros(X.shape[1])
+        for part in tiles(0, len(some), _TILE):
+            own = some[part]
+            dense = X[own].toarray() if sp.issparse(X) else X[own]
+            for weights in self._class_weights(len(own), planes):
+                slopes = kernel_gradient(self.kernel, gamma, dense, X[self.landmarks], weights, similarities[own])
+                squares += self.weights[own] @ np.square(slopes)
+        slopes = factors * np.sqrt(squares)
+        for block in self.blocks:
+            slopes[block] = np.sqrt(np.mean(np.square(slopes[block])))
+        return self._normalised(np.maximum(slopes, _FLOOR * slopes.max()))
+
+    def _class_weights(self, n: int, planes: Array) -> list[Array]:
+        """Return weights of the landmarks (n, n_landmarks) for each class.
+
+        Many classes are replaced by a few sums with random signs, whose squares are the same on average.
+        """
+        n_classes = planes.shape[1]
+        if n_classes <= _SIGNS:
+            return [np.broadcast_to(planes[:, k], (n, len(planes))) for k in range(n_classes)]
+        return [self.random.choice([-1.0, 1.0], size=(n, n_classes)) @ planes.T for _ in range(_SIGNS)]
+
+    def _normalised(self, factors: Array) -> Array:
+        """Return factors that leave the sum of the variances of the columns as it is."""
+        total = float(self.variances.sum())
+        spread = float(np.square(factors) @ self.variances)
+        return factors * np.sqrt(total / spread) if spread > 0 else np.ones_like(factors)
+
+
+def one_hot_blocks(X: Array) -> list[slice]:
+    """Return the blocks of neighbouring columns that stand for one category each.
+
+    Such columns have two values each, also after scaling, and exactly one of them has its larger value in every row.
+    """
+    if sp.issparse(X):
+        return []
+    low, high = X.min(axis=0), X.max(axis=0)
+    two_valued = ((X == low) | (X == high)).all(axis=0) & (low < high)
+    blocks, first, count = [], 0, np.zeros(len(X), dtype=np.int64)
+    for column in range(X.shape[1]):
+        marked = X[:, column] == high[column]
+        if not two_valued[column]:
+            first, count = column + 1, np.zeros_like(count)
+            continue
+        count = count + marked
+        if count.max() > 1:  # not exclusive: a block can only begin here
+            first, count = column, marked.astype(np.int64)
+        if count.min() == 1:
+            blocks.append(slice(first, column + 1))
+            first, count = column + 1, np.zeros_like(count)
+    return blocks
+
+
+def _gain(before: Array, after: Array, weights: Array) -> float:
+    """Return by how many standard errors a loss has fallen, in pairs of the same rows."""
+    difference = before - after
+    mean = float(np.average(difference, weights=weights))
+    error = float(np.sqrt(np.square(weights * (difference - mean)).sum()) / weights.sum())
+    return mean / error if error > 0 else 0.0
+
+
+def _surprise(log_odds: Array, labels: Array) -> Array:
+    """Return minus the log-probability of the right class of each row."""
+    shifted = log_odds - log_odds.max(axis=1, keepdims=True)
+    surprise: Array = np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(labels)), labels]
+    return surprise
+
+
+def _variances(X: Array, weights: Array) -> Array:
+    """Return the weighted variances of the columns."""
+    share = weights / weights.sum()
+    if sp.issparse(X):
+        return np.maximum(np.asarray(share @ X.multiply(X)).reshape(-1) - np.square(share @ X), 0.0)
+    return np.asarray(share @ np.square(X - share @ X))

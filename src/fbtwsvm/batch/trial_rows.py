@@ -1,0 +1,92 @@
+"""The rows on which kernels are tried: of at most a hundred classes, without copies and rows that were made of others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from .._arrays import Array
+from ..model.rows import TrainingRows, distinct_rows
+from .hold_out import sample_rows
+from .oversampled import without_oversampled
+
+_MOST_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class TrialSample:
+    """Distinct rows of each class, in their order, and the groups of these rows, if the user gives groups."""
+
+    rows: TrainingRows
+    groups: Array | None
+
+
+class TrialRows:
+    """All training rows, from which samples for trials are drawn.
+
+    `groups` are the numbers of the groups of the rows as given.  The trials of small data do not depend on the seed.
+    """
+
+    def __init__(self, rows: TrainingRows, groups: Array | None, seed: int) -> None:
+        self.all, self.given_groups = rows, groups
+        self.seed = 0 if rows.small else seed
+
+    @property
+    def small(self) -> bool:
+        """Whether the data is small."""
+        return self.all.small
+
+    @property
+    def n(self) -> int:
+        """Number of rows that samples are drawn from."""
+        return self._candidates.rows.n
+
+    @property
+    def n_classes(self) -> int:
+        """Number of their classes."""
+        return self._candidates.rows.n_classes
+
+    def sample(self, size: int, random: np.random.Generator) -> TrialSample:
+        """Draw about `size` rows; equal rows of a class become one, with the sum of their weights."""
+        rows, groups = self._candidates.rows, self._candidates.groups
+        chosen, weights = _without_copies(rows, sample_rows(rows, size, random))
+        sample = replace(rows.subset(chosen, drop_empty=True), weights=weights)
+        return TrialSample(sample, None if groups is None else groups[chosen])
+
+    @cached_property
+    def _candidates(self) -> TrialSample:
+        """The rows that samples are drawn from; groups tell which rows belong together better than their values do."""
+        groups = None if self.given_groups is None else _groups_of(self.all, self.given_groups)
+        found = _some_classes(TrialSample(self.all, groups))
+        return found if groups is not None else TrialSample(without_oversampled(found.rows, self.seed), None)
+
+
+def _groups_of(rows: TrainingRows, groups: Array) -> Array:
+    """Return the group of each sorted row; equal rows that were merged have the first of their groups."""
+    if not len(rows.source):  # very many rows: none are merged
+        return groups[rows.index]
+    found, present = np.full(rows.n, groups.max()), rows.source >= 0
+    np.minimum.at(found, rows.source[present], groups[present])
+    return found
+
+
+def _without_copies(rows: TrainingRows, chosen: Array) -> tuple[Array, Array]:
+    """Return the numbers of the chosen rows without equal ones of a class, and the sums of the weights of these."""
+    weights, sample = rows.weights[chosen], rows.X[rows.index[chosen]]
+    if rows.small or len(np.unique(np.asarray(sample.sum(axis=1)))) == len(chosen):
+        return chosen, weights
+    first, number = distinct_rows(sample, rows.labels_of(chosen))
+    order = np.argsort(first)
+    return chosen[first[order]], np.bincount(number, weights=weights)[order]
+
+
+def _some_classes(sample: TrialSample) -> TrialSample:
+    """Restrict rows and their groups to a hundred classes, evenly spaced; more would need too many rows."""
+    rows, groups = sample.rows, sample.groups
+    if rows.n_classes <= _MOST_CLASSES:
+        return sample
+    classes = np.linspace(0, rows.n_classes - 1, _MOST_CLASSES).astype(np.int64)
+    chosen = np.flatnonzero(np.isin(rows.labels, classes))
+    return TrialSample(rows.subset(chosen, drop_empty=True), None if groups is None else groups[chosen])
