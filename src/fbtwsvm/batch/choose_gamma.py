@@ -21,7 +21,7 @@ from .._threads import one_blas_thread
 from ..features.kernels import gamma_scale, scaled, similarity
 from ..model.rows import TrainingRows
 from ..model.settings import Parameters
-from .hold_out import contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
+from .hold_out import ENOUGH, contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
 from .ridge import HeldOut, held_out_hits, landmark_rows
 from .trial_rows import TrialRows
 
@@ -32,7 +32,6 @@ _ROWS_OF_LANDMARK = 6  # rows of a sample for each landmark
 _FEWEST_ROWS, _LANDMARKS = 3, 200  # in a small sample, so few rows for each of so many landmarks
 _BELOW, _ABOVE = 1, 3  # powers around that of the first sample which are tried on the second
 _FAR_BEHIND = 0.1  # accuracy below the best at which larger powers are not tried any more
-_ENOUGH = 0.2  # share of the rows that must be in groups which can be held out
 _ORDER_MATTERS = 0.1  # accuracy that contiguous thirds must lose against random ones to decide
 _UNSURE = 0.05  # accuracies of three contiguous parts that differ by less are alike: the smaller gamma is safer
 _LOWEST_STREAM, _HIGHEST_STREAM = -8, 2  # powers of 2 tried on a stream, whose first rows may be much alike
@@ -86,7 +85,7 @@ def _best_power(
     ladder = _Ladder(sample.rows, kernel, scale, metric, powers, random)
     if sample.groups is not None:
         by_group = HeldOut(group_folds(sample.groups), ladder.judged)
-        held_out = ladder.accuracies(by_group) if (by_group.folds >= 0).mean() > _ENOUGH else np.zeros(1)
+        held_out = ladder.accuracies(by_group) if (by_group.folds >= 0).mean() > ENOUGH else np.zeros(1)
         if held_out.any():
             LOG.info("gamma: held-out groups are classified with an accuracy of %.3f", held_out.max())
             return ladder.best(held_out)

@@ -10,6 +10,7 @@ round of this is taken only where it helps with new rows, by more than chance.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +21,8 @@ from .._log import LOG
 from .._threads import one_blas_thread
 from ..features.gradients import kernel_gradient
 from ..features.kernels import scaled, similarity
-from .hold_out import FOLDS, contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
+from ..solver.factors import gram_matrix
+from .hold_out import ENOUGH, FOLDS, contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
 from .ridge import RIDGE, landmark_rows, one_against_rest, ridge_factor
 from .trial_rows import TrialRows
 
@@ -29,6 +31,7 @@ _ROWS_OF_LANDMARK = 6
 _FEWEST_ROWS, _LANDMARKS = 3, 200  # in a small sample, so few rows for each of so many landmarks
 _LEAST_ROWS = 300  # with fewer rows, "auto" takes no metric: chance is too large
 _MOST_COLUMNS = 2000  # with more columns, "auto" takes no metric: it would take too long
+_RIDGE = 10.0 * RIDGE  # smoother than the classifier: slopes are noisier than values
 _ROUNDS = 5
 _FIRST, _LATER = 2.0, 1.0  # standard errors by which the loss must fall in the first round, and in later ones
 _STEPS = 3  # most doublings of gamma in a round
@@ -48,10 +51,19 @@ class LearnedMetric:
 
 
 @dataclass(frozen=True)
-class _Round:
-    """The judgement of factors (one array for each fold), with the best gamma: losses of the judged rows."""
+class _Learner:
+    """What was learned without a fold, in a metric: weights of the landmarks, and a bias."""
 
-    factors: list[Array]
+    factors: Array
+    similarities: Array  # of all rows to the landmarks
+    planes: Array
+
+
+@dataclass(frozen=True)
+class _Round:
+    """The judgement of factors, with the best gamma: losses of the judged rows, and the learner of each fold."""
+
+    learners: list[_Learner]
     gamma: float
     errors: Array  # squared errors of ridge values, clipped to [-1, 1]
     misses: Array
@@ -82,7 +94,7 @@ class _Trial:
         drawn = trial.sample(max(_SAMPLE, _OF_EACH_CLASS * trial.n_classes), random)
         sample = drawn.rows
         self.kernel, self.any_gamma, self.random = kernel, any_gamma, random
-        self.X = sample.X.astype(np.float64)
+        self.X: Any = sample.X.astype(np.float64)
         self.labels, self.weights = sample.labels, sample.weights / sample.weights.mean()
         self.targets = one_against_rest(self.labels)
         count = max(sample.n // _ROWS_OF_LANDMARK, min(sample.n // _FEWEST_ROWS, _LANDMARKS), 1)
@@ -91,7 +103,9 @@ class _Trial:
         self.judged[self.landmarks] = False
         self.folds = shuffled_folds(self.labels, random)
         if drawn.groups is not None:
-            self.folds = group_folds(drawn.groups)
+            by_group = group_folds(drawn.groups)
+            if ((by_group >= 0) & self.judged).mean() > ENOUGH:
+                self.folds = by_group
         self.ordered = not trial.small and drawn.groups is None  # the order of the rows may tell something
         self.variances = _variances(self.X, self.weights)
         self.blocks = one_hot_blocks(self.X)
@@ -109,7 +123,8 @@ class _Trial:
                 "metric, round %d: error %.4f (%.1f standard errors), misses %.4f, log loss %.4f",
                 number, self._mean(last.errors), gain, self._mean(last.misses), self._mean(last.surprise),
             )  # fmt: skip
-            if gain > (_LATER if rounds else _FIRST) and not worse or always and not rounds:
+            helps = gain > (_LATER if rounds else _FIRST) and not worse
+            if helps or (always and not rounds):
                 taken, rounds, failed = last, number, 0
             else:
                 failed += 1
@@ -118,13 +133,14 @@ class _Trial:
         if not rounds or not (always or self._holds_in_order(start, taken)):
             LOG.info("metric: none, all columns count alike")
             return None
-        factors = self._normalised(np.mean(taken.factors, axis=0))
+        factors = _mean_factors(taken)
         LOG.info("metric: learned in %d rounds, held-out error %.4f -> %.4f", rounds,
                  self._mean(start.errors), self._mean(taken.errors))  # fmt: skip
         return LearnedMetric(factors, rounds)
 
     def _judged_weights(self) -> Array:
-        return self.weights[self.judged & (self.folds >= 0)]
+        weights: Array = self.weights[self.judged & (self.folds >= 0)]
+        return weights
 
     def _mean(self, values: Array) -> float:
         return float(np.average(values, weights=self._judged_weights()))
@@ -134,8 +150,8 @@ class _Trial:
         if not self.ordered or sp.issparse(self.X) or is_sorted_by_columns(self.X, self.labels):
             return True
         shuffled, self.folds = self.folds, contiguous_folds(self.labels)
-        factors = [np.mean(taken.factors, axis=0)] * FOLDS
-        before, after = self._judge(start.factors, start.gamma), self._judge(factors, taken.gamma)
+        before = self._judge([start.learners[0].factors] * FOLDS, start.gamma)
+        after = self._judge([_mean_factors(taken)] * FOLDS, taken.gamma)
         holds = self._mean(after.errors) <= self._mean(before.errors)
         self.folds = shuffled
         return holds
@@ -156,41 +172,38 @@ class _Trial:
 
     def _judge(self, factors: list[Array], gamma: float) -> _Round:
         """Learn from all folds but one, with its factors, and judge that one; for each fold."""
-        values = np.zeros_like(self.targets)
+        values, learners = np.zeros_like(self.targets), []
         for fold, own in enumerate(factors):
-            similarities, X = self._similarities(own, gamma)
-            planes = self._planes(similarities, fold)
+            if fold == 0 or own is not factors[fold - 1]:
+                X = scaled(self.X, own)
+                similarities = similarity(self.kernel, gamma)(X, X[self.landmarks])
+            learner = _Learner(own, similarities, self._planes(similarities, fold))
             part = np.flatnonzero((self.folds == fold) & self.judged)
-            values[part] = similarities[part] @ planes[:-1] + planes[-1]
+            values[part] = similarities[part] @ learner.planes[:-1] + learner.planes[-1]
+            learners.append(learner)
         judged = self.judged & (self.folds >= 0)
         values, labels, targets = values[judged], self.labels[judged], self.targets[judged]
-        every = np.arange(len(labels))
         errors = np.square(np.clip(values, -1.0, 1.0) - targets).sum(axis=1)
         surprise = min((_surprise(sharpness * values, labels) for sharpness in _SHARPNESS), key=np.mean)
-        misses = (values.argmax(axis=1) != labels[every]).astype(np.float64)
-        return _Round(factors, gamma, errors, misses, surprise)
-
-    def _similarities(self, factors: Array, gamma: float) -> tuple[Array, Array]:
-        """Return the similarities of the rows to the landmarks, and the rows in the metric."""
-        X = scaled(self.X, factors)
-        return similarity(self.kernel, gamma)(X, X[self.landmarks]), X
+        misses = (values.argmax(axis=1) != labels).astype(np.float64)
+        return _Round(learners, gamma, errors, misses, surprise)
 
     def _planes(self, similarities: Array, fold: int) -> Array:
         """Return what ridge regression learns from all folds but one."""
         rows, penalty = landmark_rows(similarities, self.landmarks)
         others = self.folds != fold
-        own = rows[others] * np.sqrt(self.weights[others])[:, None]
-        targets = self.targets[others] * np.sqrt(self.weights[others])[:, None]
-        return np.asarray(cho_solve((ridge_factor(own.T @ own, RIDGE, penalty), True), own.T @ targets))
+        own, weights = rows[others], self.weights[others]
+        factor = ridge_factor(gram_matrix(own, weights), _RIDGE, penalty)
+        return np.asarray(cho_solve((factor, True), own.T @ (self.targets[others] * weights[:, None])))
 
     def _sharper(self, last: _Round) -> list[Array]:
         """Return the factors of the next round, for each fold: the root mean squares of its slopes."""
-        return [self._slopes(own, last.gamma, fold) for fold, own in enumerate(last.factors)]
+        return [self._slopes(learner, last.gamma, fold) for fold, learner in enumerate(last.learners)]
 
-    def _slopes(self, factors: Array, gamma: float, fold: int) -> Array:
+    def _slopes(self, learner: _Learner, gamma: float, fold: int) -> Array:
         """Return the root mean square of the slopes in each column, over classes and some training rows of a fold."""
-        similarities, X = self._similarities(factors, gamma)
-        planes = self._planes(similarities, fold)[:-1]
+        X, planes = scaled(self.X, learner.factors), learner.planes[:-1]
+        landmarks = X[self.landmarks]
         training = np.flatnonzero(self.folds != fold)
         some = training[:: max(1, len(training) // _GRADIENT_ROWS)]
         squares = np.zeros(X.shape[1])
@@ -198,9 +211,10 @@ class _Trial:
             own = some[part]
             dense = X[own].toarray() if sp.issparse(X) else X[own]
             for weights in self._class_weights(len(own), planes):
-                slopes = kernel_gradient(self.kernel, gamma, dense, X[self.landmarks], weights, similarities[own])
+                known = learner.similarities[own]
+                slopes = kernel_gradient(self.kernel, gamma, dense, landmarks, weights, known)
                 squares += self.weights[own] @ np.square(slopes)
-        slopes = factors * np.sqrt(squares)
+        slopes = learner.factors * np.sqrt(squares)
         for block in self.blocks:
             slopes[block] = np.sqrt(np.mean(np.square(slopes[block])))
         return self._normalised(np.maximum(slopes, _FLOOR * slopes.max()))
@@ -230,7 +244,7 @@ def one_hot_blocks(X: Array) -> list[slice]:
     if sp.issparse(X):
         return []
     low, high = X.min(axis=0), X.max(axis=0)
-    two_valued = ((X == low) | (X == high)).all(axis=0) & (low < high)
+    two_valued = np.isin((X - low) / np.where(low < high, high - low, 1.0), (0.0, 1.0)).all(axis=0) & (low < high)
     blocks, first, count = [], 0, np.zeros(len(X), dtype=np.int64)
     for column in range(X.shape[1]):
         marked = X[:, column] == high[column]
@@ -244,6 +258,11 @@ def one_hot_blocks(X: Array) -> list[slice]:
             blocks.append(slice(first, column + 1))
             first, count = column + 1, np.zeros_like(count)
     return blocks
+
+
+def _mean_factors(taken: _Round) -> Array:
+    """Return the mean of the factors of all folds."""
+    return np.asarray(np.mean([learner.factors for learner in taken.learners], axis=0))
 
 
 def _gain(before: Array, after: Array, weights: Array) -> float:
@@ -261,9 +280,9 @@ def _surprise(log_odds: Array, labels: Array) -> Array:
     return surprise
 
 
-def _variances(X: Array, weights: Array) -> Array:
+def _variances(X: Any, weights: Array) -> Array:
     """Return the weighted variances of the columns."""
     share = weights / weights.sum()
     if sp.issparse(X):
-        return np.maximum(np.asarray(share @ X.multiply(X)).reshape(-1) - np.square(share @ X), 0.0)
+        return np.asarray(np.maximum(np.asarray(share @ X.multiply(X)).reshape(-1) - np.square(share @ X), 0.0))
     return np.asarray(share @ np.square(X - share @ X))

@@ -13,6 +13,7 @@ from .._arrays import Array
 from ..model.rows import TrainingRows
 
 FOLDS = 3
+ENOUGH = 0.2  # share of the rows that must be in groups which can be held out
 _LEAST_OF_CLASS = 5  # rows that a sample has of each class, if the class has them
 _SORTED = 0.05  # a column with at most this share of its spread out of order is sorted
 _VARIED = 0.05  # a column that sorts rows has other values than its median in at least this share of them

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -77,6 +77,11 @@ class BatchModel:
     def answers(self) -> Answers:
         """All that a prediction reads."""
         return Answers(self.classes, self.mapping, self.rule, self.planes)
+
+    @property
+    def held_rows(self) -> Any:
+        """Rows that the model holds as they were given: its training rows, or its landmarks; None if there are none."""
+        return self.mapping.landmark_rows if self.rows is None else self.rows.X
 
     @property
     def n_components(self) -> int:

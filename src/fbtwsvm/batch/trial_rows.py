@@ -1,4 +1,4 @@
-"""The rows on which kernels are tried: of at most a hundred classes, without copies and rows that were made of others."""
+"""The rows on which kernels are tried: at most a hundred classes, no copies, no rows that were made of others."""
 
 from __future__ import annotations
 

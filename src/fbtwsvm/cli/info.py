@@ -12,6 +12,7 @@ from .output import few, mebibytes, print_facts, print_json
 from .predict import unseen_values
 
 _MOST_SHOWN = 12
+_MOST_IMPORTANT = 6
 _MORE = " and {} more"
 _KEPT_BEFORE = {"batch": "none, which is for streams", "warm_up": "all rows, until the warm-up ends"}
 _KEPT = "{support:,} support rows, {second_look:,} in reserve; {forgotten:,} forgotten, {condensed:,} condensed"
@@ -39,6 +40,8 @@ def info(model: ModelArgument, as_json: Json = False) -> None:
             ("classifier", facts["classifier"]),
             ("stage", facts["stage"]),
             ("map", f"{facts['map']['features']:,} features" + ("" if gamma is None else f", gamma {gamma:.4g}")),
+            *([("metric", f"learned in {rounds} rounds")] if (rounds := facts["map"]["rounds"]) else []),
+            *([("important", _important(facts["importances"]))] if facts["importances"] else []),
             ("target", f"{facts['columns']['target']}, {len(classes):,} classes: {few(classes, _MOST_SHOWN, _MORE)}"),
             ("id", facts["columns"]["id"] or "none: rows are unlearned by their values"),
             ("columns", f"{len(columns):,}: {few(columns, _MOST_SHOWN, _MORE)}"),
@@ -71,13 +74,20 @@ def describe(model: TableModel) -> dict[str, Any]:
             "encode": choices.encode, "scale": choices.scale, "impute": choices.impute,
         },
         "knows": {"rows": model.rows, "classes": estimator.classes_.tolist()},
-        "map": {"features": estimator.n_components_, "gamma": estimator.gamma_},
+        "map": {"features": estimator.n_components_, "gamma": estimator.gamma_, "rounds": estimator.n_rounds_},
+        "importances": model.importances(),
         "keeps": _kept(model) if inspection.stage == "stream" else None,
         "bytes": inspection.bytes,
         "stream": _stream(model),
         "moved": model.columns.moved(),
         "unseen_categories": model.columns.unseen,
     }  # fmt: skip
+
+
+def _important(shares: dict[str, float]) -> str:
+    """Return the most important columns, with their shares."""
+    names = sorted(shares, key=lambda name: -shares[name])
+    return few([f"{name} {100 * shares[name]:.0f} %" for name in names], _MOST_IMPORTANT, _MORE)
 
 
 def _kept(model: TableModel) -> dict[str, int]:

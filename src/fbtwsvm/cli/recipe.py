@@ -33,11 +33,13 @@ _COLUMN_HELP = {
     "scale": f"How numbers are scaled, by the first rows: {', '.join(SCALES)}. [default: standard]",
     "precision": "Precision of the numbers that are learned: float32 or float64. [default: float32]",
 }
+_WITH_NONE = ("membership", "metric")  # for which "none" is a value like any other
 _COLUMN_FLAGS = {"target": ("--target", "-t"), "row_id": ("--id",)}
 _COLUMN_VALUES = {"encode": ENCODINGS, "impute": IMPUTATIONS, "scale": SCALES, "precision": ("float32", "float64")}
 _PARAMETER_HELP = {
     "kernel": f"Similarity of rows: {', '.join(KERNELS)}.",
     "gamma": "Parameter of the rbf and laplacian kernels, larger for narrower kernels: auto, scale, or above 0.",
+    "metric": "Factors of the columns in the kernel: auto, columns (always learned), none, or numbers with commas.",
     "feature_map": "How the kernel is made explicit: auto, nystroem, fourier, orthogonal or exact (not on streams).",
     "n_components": "Number of features of the map: auto, or a number from 1 on.",
     "C": "Cost of a row that is too close to the plane of the other class: above 0, or for two classes a pair, 1,2.",
@@ -128,7 +130,7 @@ def _build(values: dict[str, Any]) -> Recipe:
         if columns.get(name, allowed[0]) not in allowed:
             raise typer.BadParameter(f"--{name} is one of {', '.join(allowed)}, not {columns[name]!r}")
     for name, value in parameters.items():
-        if name != "membership":  # for which "none" is a value like any other
+        if name not in _WITH_NONE or value != "none":
             parameters[name] = parsed(value)
     recipe = Recipe(parameters, columns)
     recipe.estimator()
@@ -144,12 +146,12 @@ def _column_names(name: str, value: Any) -> tuple[str, ...]:
 
 
 def parsed(text: Any) -> Any:
-    """Return the value of a parameter: none, a number, a pair of numbers, class weights in JSON, or a string."""
+    """Return the value of a parameter: none, a number, several numbers, class weights in JSON, or a string."""
     if not isinstance(text, str):
         return tuple(text) if isinstance(text, list) else text
     if text.lower() == "none":
         return None
-    for read in (int, float, _pair, _weights):
+    for read in (int, float, _numbers, _weights):
         try:
             return read(text)
         except ValueError:
@@ -157,9 +159,8 @@ def parsed(text: Any) -> Any:
     return text
 
 
-def _pair(text: str) -> tuple[float, float]:
-    first, second = text.split(",")
-    return float(first), float(second)
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(float(part) for part in text.split(","))
 
 
 def _weights(text: str) -> dict[Any, float]:

@@ -113,6 +113,10 @@ class Columns:
                 names += [f"{column.name}={category}" for category in column.categories]
         return names
 
+    def width(self, column: Column) -> int:
+        """Return the number of encoded columns of a column."""
+        return 1 if column.categories is None or self.choices.encode == "ordinal" else len(column.categories)
+
     def _is_number(self) -> Array:
         """Whether each encoded column is scaled: numbers and ordinal codes are, zeros and ones of one-hot are not."""
         one_hot = self.choices.encode == "onehot"

@@ -141,6 +141,18 @@ class TableModel:
         self.rows += other.rows
         self.run = None
 
+    def importances(self) -> dict[str, float]:
+        """Return the importance of each column of the tables, in all 1; nothing if the model cannot tell.
+
+        The importance of a category is the sum of those of its one-hot columns.
+        """
+        shares = getattr(self.estimator, "feature_importances_", None)
+        if shares is None:
+            return {}
+        ends = np.cumsum([self.columns.width(column) for column in self.columns.columns])
+        parts = np.split(shares, ends[:-1])
+        return {column.name: float(part.sum()) for column, part in zip(self.columns.columns, parts, strict=True)}
+
     def predict(self, table: Any, first_row: int = 0) -> Array:
         """Predict the labels of rows; the target column may be missing."""
         return self.estimator.predict(self.columns.rows(as_table(table), first_row))

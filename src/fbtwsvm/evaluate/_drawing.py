@@ -105,6 +105,22 @@ def _width(names: list[str], columns: int) -> int:
     return sum(max(map(len, part)) + 6 for part in np.array_split(names, columns))
 
 
+def draw_importances(ax: Axes, names: list[str], shares: Array, most: int) -> None:
+    """Draw the largest shares as bars, the largest on top, and say what the others have in all."""
+    order = np.argsort(-shares, kind="stable")[:most]
+    bars = ax.barh(range(len(order)), shares[order], color=_COLOURS[0])
+    ax.bar_label(bars, [f"{100 * share:.1f} %" for share in shares[order]], fontsize=8, padding=2)
+    ax.set_yticks(range(len(order)), [drawn(names[j]) for j in order])
+    ax.invert_yaxis()
+    ax.margins(x=0.15)
+    ax.xaxis.set_visible(False)
+    for side in ("top", "right", "bottom"):
+        ax.spines[side].set_visible(False)
+    if len(order) < len(shares):
+        rest = 1.0 - float(shares[order].sum())
+        ax.set_title(f"{len(shares) - len(order)} other columns: {100 * rest:.1f} %", fontsize="small", loc="right")
+
+
 def grid(low: Array, high: Array, margin: float, resolution: int) -> tuple[Array, Array, Array]:
     """Return the coordinates of a grid over a rectangle and its margin along both axes, and its points."""
     border = margin * np.where(high > low, high - low, 1.0)

@@ -1,4 +1,4 @@
-"""Plots of two-dimensional problems, searches and streams (extra ``[plot]``)."""
+"""Plots of two-dimensional problems, searches, importances and streams (extra ``[plot]``)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ._drawing import (
     Extent,
     add_legend,
     class_colours,
+    draw_importances,
     drawn,
     grid,
     largest,
@@ -262,6 +263,47 @@ def planes(
     between = " " if len(names) <= _SHORT_NAMES else "\n"
     ax.set_title(f"Twin planes of classes{between}{names}", fontsize="medium")
     _name_axes(ax, model, (first[0], first[-1], second[0], second[-1]))
+    return ax
+
+
+def importances(model: Any, names: Sequence[str] | None = None, *, ax: Axes | None = None, most: int = 20) -> Axes:
+    """Plot the importance of the columns, the most important first.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        A classifier with `feature_importances_`.
+    names : sequence of str, default=None
+        Names of the columns; by default those that the model has seen, or x1, x2, ...
+    ax : matplotlib Axes, default=None
+        Axes to draw on; by default those of a new figure.
+    most : int, default=20
+        Largest number of columns that are shown.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_iris
+    >>> from fbtwsvm import FBTWSVM
+    >>> from fbtwsvm.evaluate.plot import importances
+    >>> iris = load_iris()
+    >>> ax = importances(FBTWSVM().fit(iris.data, iris.target), iris.feature_names)
+    >>> len(ax.patches)
+    4
+    """
+    shares = np.asarray(model.feature_importances_)
+    if names is None:
+        names = getattr(model, "feature_names_in_", [f"x{j + 1}" for j in range(len(shares))])
+    if len(names) != len(shares):
+        raise ValueError(f"The model has {len(shares)} columns, and there are {len(names)} names.")
+    ax = new_axes(ax)
+    draw_importances(ax, list(names), shares, most)
     return ax
 
 

@@ -24,6 +24,7 @@ from ..data.sources.base import numbered_names
 from ..data.table_model import TableModel
 from ..features.exact import ExactKernel
 from ..features.fourier import FourierFeatures
+from ..features.kernels import scaled
 from ..features.nystroem import NystroemFeatures
 from ..model._pair_loops import FLOOR, LEAST_CHANCE
 from ..model.decision import PairRule
@@ -187,9 +188,11 @@ class _Planes:
         return graph.add("Mul", cosines, np.sqrt(2.0 / transformer.n_components))
 
     def _similarities(self, transformer: Any, anchors: Any, rows: str) -> str:
-        """Add k(x, anchors)."""
+        """Add k(x, anchors), in the metric of the map."""
         graph = self.graph
-        dense = anchors.toarray() if hasattr(anchors, "toarray") else anchors
+        dense = scaled(anchors.toarray() if hasattr(anchors, "toarray") else anchors, transformer.metric)
+        if transformer.metric is not None:
+            rows = graph.add("Mul", rows, transformer.metric)
         if transformer.kernel == "linear":
             return graph.add("MatMul", rows, dense.T)
         if transformer.kernel == "rbf":

@@ -42,13 +42,14 @@ def kernel_gradient(
     dense, slope = Y.toarray() if sp.issparse(Y) else Y, _OF_COLUMN[kernel]
     factor = gamma if kernel == "laplacian" else 1.0
     columns = [(weights * slope(similarities, X[:, [d]], dense[:, d])).sum(axis=1) for d in range(X.shape[1])]
-    return factor * np.stack(columns, axis=1)
+    return np.asarray(factor * np.stack(columns, axis=1))
 
 
 def scaled_kernel_gradient(transformer: Any, anchors: Any, X: Array, weights: Array) -> Array:
     """Return the same for the kernel, gamma and metric of a fitted map, with similarities to `anchors`."""
     rows, others = scaled(X, transformer.metric), scaled(anchors, transformer.metric)
-    return scaled(kernel_gradient(transformer.kernel, transformer.gamma_, rows, others, weights), transformer.metric)
+    slopes = kernel_gradient(transformer.kernel, transformer.gamma_, rows, others, weights)
+    return np.asarray(scaled(slopes, transformer.metric))
 
 
 def additive_gradient(X: Array, weights: Array, spectrum: Array, interval: float) -> Array:

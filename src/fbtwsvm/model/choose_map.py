@@ -111,9 +111,7 @@ def _check(kernel: str | Kernel, feature_map: str, count: int, n: int) -> None:
         )
 
 
-def _make(
-    kernel: str | Kernel, feature_map: str, count: int, gamma: float, seed: int, metric: Array | None
-) -> Any:
+def _make(kernel: str | Kernel, feature_map: str, count: int, gamma: float, seed: int, metric: Array | None) -> Any:
     """Return the transformer; `_check` has approved it."""
     if feature_map == "exact":
         return ExactKernel(kernel=kernel, gamma=gamma, metric=metric)

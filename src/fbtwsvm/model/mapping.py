@@ -121,6 +121,11 @@ class Mapping:
         return mapping, (np.ascontiguousarray(mapped[:, :-1]) if mapping.exact else mapped)
 
     @property
+    def landmark_rows(self) -> Any:
+        """The landmarks, which are rows as they were given, or such means of rows; None if the map has none."""
+        return getattr(self.transformer, "landmarks_", None)
+
+    @property
     def data_independent(self) -> bool:
         """Whether the map depends on gamma and the seed only, not on the rows that it was fitted on."""
         return self.frozen or isinstance(self.transformer, FourierFeatures)
@@ -170,6 +175,10 @@ class Mapping:
         if type(one) is not type(two) or (self.scale, self.dtype) != (other.scale, other.dtype):
             return False
         return one is None or _same(vars(one), vars(two))
+
+    def same_metric(self, other: Mapping) -> bool:
+        """Whether the columns have equal factors in two maps."""
+        return _same(self.metric, other.metric)
 
     def landmark_places(self, rows: TrainingRows) -> Array:
         """Return the numbers of the given rows that are landmarks."""

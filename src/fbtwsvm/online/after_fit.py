@@ -44,8 +44,8 @@ def unlearn_from(
 ) -> tuple[BatchModel | StreamModel, Unlearned]:
     """Take rows out of a fit; return the new model and a report.
 
-    A fit that keeps its rows is fitted again without them, with the same gamma, metric and map.  A fit that keeps sums, or that
-    would be left with one class, continues as a stream without them.
+    A fit that keeps its rows is fitted again without them, with the same gamma, metric and map.  A fit that keeps sums,
+    or that would be left with one class, continues as a stream without them.
     """
     left = None if fit.rows is None else fit.rows.take(fit.rows.without(rows))
     if left is None or len(np.unique(left.y)) < 2:

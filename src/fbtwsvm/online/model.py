@@ -110,6 +110,13 @@ class StreamModel:
         return self.mapping.dtype
 
     @property
+    def held_rows(self) -> Any:
+        """Rows that the model holds as they were given: its landmarks, or the rows kept of plain columns; or None."""
+        if self.mapping.transformer is None:
+            return self.leader.kept.rows[:, :-1] / self.mapping.scale
+        return self.mapping.landmark_rows
+
+    @property
     def planes(self) -> Array:
         """Planes of the member that is trusted most."""
         return self.leader.planes
@@ -433,6 +440,11 @@ class StreamModel:
 
     def merge(self, other: StreamModel) -> StreamModel:
         """Return a model of the rows of both."""
+        if not self.mapping.same_metric(other.mapping):
+            raise ValueError(
+                "merge: the models have learned different metrics, so their sums cannot be added. Give both the same "
+                "metric, such as metric='none' or metric=first.metric_, and one map."
+            )
         if not self.mapping.same_as(other.mapping) or self.merge_key() != other.merge_key():
             raise ValueError(
                 "merge: the models differ in their feature map or their parameters, so their sums cannot be added. Use "

@@ -90,6 +90,11 @@ class WarmUpModel:
         return self
 
     @property
+    def held_rows(self) -> Any:
+        """All rows so far."""
+        return self.rows.X
+
+    @property
     def classes(self) -> Array:
         """Labels, sorted."""
         return self.provisional.classes

@@ -12,7 +12,16 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
 from .._arrays import Array
 from ..data.table_model import TableModel
-from ..evaluate._drawing import class_colours, drawn, grid, largest, legend_below, name_the_rest, show_colours
+from ..evaluate._drawing import (
+    class_colours,
+    draw_importances,
+    drawn,
+    grid,
+    largest,
+    legend_below,
+    name_the_rest,
+    show_colours,
+)
 from ..evaluate.prequential import Prequential
 from ..online.policy import HALF_LIVES
 from .tables import CLASS_HEADER, class_rows, classes_shown
@@ -20,6 +29,7 @@ from .tables import CLASS_HEADER, class_rows, classes_shown
 _MOST_BANDS = 9  # classes that have a band of their own
 _MOST_CELLS = 10  # classes in a confusion matrix that shows numbers
 _MOST_PAIRS = 10  # of classes that are confused
+_MOST_IMPORTANT = 10  # columns
 _MOST_IN_PICTURE = 12  # classes in the table of a picture
 _TABLE_PLACES = (0.0, 0.55, 0.7, 0.85, 1.0)  # of the columns of that table
 _MOST_TICKS = 16
@@ -255,6 +265,12 @@ def _legend(ax: Axes, columns: int, **options: Any) -> None:
     legend_below(ax, columns, letters=55, fontsize=9, **options)
 
 
+def important(ax: Axes, model: TableModel) -> None:
+    """Plot the importance of the columns."""
+    shares = model.importances()
+    draw_importances(ax, list(shares), np.array(list(shares.values())), _MOST_IMPORTANT)
+
+
 def _always(model: TableModel) -> bool:
     return True
 
@@ -268,6 +284,11 @@ def _has_many_classes(model: TableModel) -> bool:
     return len(counts) > _MOST_CELLS and bool(counts.sum() > np.trace(counts))
 
 
+def _has_importances(model: TableModel) -> bool:
+    return len(model.columns.columns) > 1 and bool(model.importances())
+
+
+_IMPORTANT = "How fast the probability of the answer changes with each column, at the landmarks of the model now."
 _TRUST = (
     "Weight of the log-probabilities of each member in the answer now, by the number of rows after which a row counts "
     "half. The weights do not add up to one."
@@ -285,6 +306,7 @@ _PANELS: tuple[tuple[str, Panel, str, Callable[[TableModel], bool]], ...] = (
     ("Class balance", balance, "Share of each class among the last rows.", _always),
     ("Confusion", confusion, "Answers for each true class. The colour is their share of its rows.", _always),
     ("Most confused", confused, "Pairs of classes by rows, with their share of the true class.", _has_many_classes),
+    ("Important columns", important, _IMPORTANT, _has_importances),
     ("Decision regions", regions, "The predicted class, and the rows that are kept.", _has_regions),
 )
 

@@ -50,6 +50,8 @@ def settings_table(model: TableModel) -> str:
         rows.append((name, f"<b>{text}</b>" if repr(value) != repr(defaults[name]) else text))
     if model.estimator.gamma_ is not None:
         rows.append(("gamma in use", f"{model.estimator.gamma_:.4g}"))
+    if model.estimator.n_rounds_:
+        rows.append(("metric in use", f"learned in {model.estimator.n_rounds_} rounds"))
     return _table(rows)
 
 

@@ -52,6 +52,10 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         `separate`.
     n_components : int, sequence of int or None, default=None
         Value or values to try.
+    metric : sequence of {"auto", "columns", "none"} or None, default=None
+        Values to try.  A metric is learned once on the training rows of each fold, with gamma="auto", and serves all
+        values of gamma; gamma has values that suit each of the metrics.  `best_params_` then has the factors that were
+        learned on all rows of the search.
     C : int, sequence of float or None, default=5
         Values to try.  An int is the number of values, powers of 4 from 1/4 on: C=10 tries ten values, C=[10.0] tries
         the value 10.
@@ -136,6 +140,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         "estimator": [HasMethods(["fit", "predict"]), None],
         "gamma": _LISTS,
         "n_components": _LISTS,
+        "metric": ["array-like", None],
         "C": _LISTS,
         "reg": _LISTS,
         "mu": ["array-like", None],
@@ -160,6 +165,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         *,
         gamma: int | Sequence[float] | None = 5,
         n_components: int | Sequence[int] | None = None,
+        metric: Sequence[str] | None = None,
         C: int | Sequence[float] | None = 5,
         reg: int | Sequence[float] | None = 5,
         mu: Sequence[float] | None = None,
@@ -180,6 +186,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         self.estimator = estimator
         self.gamma = gamma
         self.n_components = n_components
+        self.metric = metric
         self.C = C
         self.reg = reg
         self.mu = mu
@@ -224,7 +231,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
 
     def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """Check the arguments of `fit`, search, and fit the best candidate."""
-        for name in ("mu", "membership"):
+        for name in ("metric", "mu", "membership"):
             value = getattr(self, name)
             if isinstance(value, str | Real):
                 raise ValueError(f"{name}={value!r}: give a list of values. To try one value, use [{value!r}].")
@@ -251,9 +258,10 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         if self.separate and len(self.classes_) != 2:
             raise ValueError(f"separate=True is for two classes, got {len(self.classes_)}: use separate=False.")
         begin = time.perf_counter()
-        self.cv_results_ = self._try_candidates(estimator, X, y, weights, groups).results()
+        trials = self._try_candidates(estimator, X, y, weights, groups)
+        self.cv_results_ = trials.results()
         self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
-        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.best_params_ = trials.folds.with_metric(self.cv_results_["params"][self.best_index_])
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.search_time_ = time.perf_counter() - begin
         if self.refit:

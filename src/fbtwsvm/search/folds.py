@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.base import clone
 from .._arrays import Array
 from .._threads import Threads
 from ..batch.choose_gamma import choose_gamma
+from ..batch.choose_kernel import choose_kernel, given_metric, learns_metric
 from ..batch.model import BatchModel
 from ..batch.prepare import Prepared, ordered, prepare
 from ..batch.solve import Solved, calibrated
@@ -22,6 +24,7 @@ from ..classifier import FBTWSVM, parameters_of, with_model
 from ..features.fourier import FourierFeatures
 from ..model.decision import PairRule
 from ..model.mapping import Mapping
+from ..model.settings import Parameters
 from ..solver.factors import gram_matrix
 from ..solver.problem import Problem, Solution
 
@@ -70,25 +73,57 @@ class Folds:
     splits: list[tuple[Array, Array]]
     scorer: Scorer | None
     _shared: _Shared | None = None
+    _metrics: dict[tuple[Any, int | None], Any] = field(default_factory=dict)  # by setting and fold; None: all rows
     _alpha: dict[int, Array] = field(default_factory=dict)  # duals of the last solution of each fold
 
     def __len__(self) -> int:
         return len(self.splits)
 
-    def gamma(self, way: str) -> float:
-        """Return what gamma="auto" or "scale" is on all rows of the search."""
-        parameters = parameters_of(clone(self.estimator).set_params(gamma=way))
-        _, rows, _, _ = ordered(parameters, self.X, self.y, self.weights)
-        gamma = choose_gamma(parameters, TrialRows(rows, self.groups, parameters.seed()))
+    def gamma(self, way: str, metric: Any) -> float:
+        """Return what gamma="auto" or "scale" is on all rows of the search, with this setting of the metric."""
+        parameters = replace(self._parameters({"metric": metric}), gamma=way, metric=self.metric(metric))
+        trial = self._trial(parameters, None)
+        gamma = choose_gamma(parameters, trial, metric=given_metric(parameters, self.X.shape[1]))
         assert gamma is not None  # only called if the kernel has a gamma
         return gamma
+
+    def metric(self, setting: Any, number: int | None = None) -> Any:
+        """Return what a setting of the metric stands for on a fold, or on all rows: learned factors, or "none".
+
+        They are learned with gamma="auto", since the values of gamma that are tried are numbers.
+        """
+        parameters = replace(self._parameters({"metric": setting}), gamma="auto")
+        if not learns_metric(parameters):
+            return parameters.metric
+        key = (setting, number)
+        if key not in self._metrics:
+            found = choose_kernel(parameters, self._trial(parameters, number)).metric
+            self._metrics[key] = "none" if found is None else tuple(found.tolist())
+        return self._metrics[key]
+
+    def with_metric(self, params: Params) -> Params:
+        """Return parameters of a candidate, with the factors that its metric stands for on all rows of the search."""
+        setting = params.get("metric", self.estimator.metric)
+        learned = "gamma" in params and self.metric(setting)
+        return {**params, "metric": learned} if isinstance(learned, tuple) else params
+
+    def _parameters(self, params: Params) -> Parameters:
+        return parameters_of(clone(self.estimator).set_params(**params))
+
+    def _trial(self, parameters: Parameters, number: int | None) -> TrialRows:
+        """Return the rows of a fold, or all rows, for trials of the kernel."""
+        part = slice(None) if number is None else self.splits[number][0]
+        _, rows, _, _ = ordered(parameters, self.X[part], self.y[part], self.weights[part])
+        return TrialRows(rows, None if self.groups is None else self.groups[part], parameters.seed())
 
     def fold(self, params: Params, number: int) -> Fold:
         """Prepare the rows of a fold, with these parameters of the map."""
         train, test = self.splits[number]
         if not len(train) or not len(test):
             raise ValueError("The fold has no rows in the sample of the search: raise sample, or set it to None.")
-        parameters = parameters_of(clone(self.estimator).set_params(**params))
+        parameters = self._parameters(params)
+        if isinstance(parameters.gamma, Real):
+            parameters = replace(parameters, metric=self.metric(parameters.metric, number))
 
         def mapped(mapping: Mapping) -> Array | None:
             shared = self._share(mapping)

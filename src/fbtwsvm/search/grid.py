@@ -16,11 +16,22 @@ _FAR = 8.0  # times "scale": a kernel so narrow may be good where one between it
 _STEPS = {"gamma": 2.0, "C": 4.0, "reg": float(np.sqrt(10.0))}  # ratio of neighbouring values of an automatic list
 
 
-def values_to_try(search: dict[str, Any], estimator: FBTWSVM, gamma: Callable[[str], float]) -> dict[str, list[Any]]:
-    """Return the values to try of each parameter, by the parameters of a search; `gamma` finds "auto" and "scale"."""
+def values_to_try(
+    search: dict[str, Any], estimator: FBTWSVM, gamma: Callable[[str, Any], float]
+) -> dict[str, list[Any]]:
+    """Return the values to try of each parameter, by the parameters of a search.
+
+    `gamma` finds "auto" and "scale" with a metric; the values of gamma are those that suit any of the metrics.
+    """
     grid: dict[str, list[Any]] = {}
+    metrics = [estimator.metric]
+    if search["metric"] is not None:
+        metrics = grid["metric"] = _checked(estimator, "metric", list(search["metric"]))
     if search["gamma"] is not None and _has_gamma(estimator, search["gamma"]):
-        grid["gamma"] = _values(search["gamma"], lambda count: _gammas(count, gamma))
+        grid["gamma"] = _values(
+            search["gamma"],
+            lambda count: sorted({value for metric in metrics for value in _gammas(count, gamma, metric)}),
+        )
     if search["n_components"] is not None:
         if not isinstance(estimator.feature_map, str):
             raise ValueError("n_components cannot be searched with a transformer of your own.")
@@ -55,10 +66,10 @@ def _values(values: Any, make: Callable[[int], list[Any]]) -> list[Any]:
     return make(int(values)) if isinstance(values, Integral) else list(values)
 
 
-def _gammas(count: int, gamma: Callable[[str], float]) -> list[float]:
+def _gammas(count: int, gamma: Callable[[str, Any], float], metric: Any) -> list[float]:
     """Return `count` values around gamma="auto", and others far above if there are at least three."""
-    values = _around(gamma("auto"), count, _STEPS["gamma"])
-    scale = gamma("scale")
+    values = _around(gamma("auto", metric), count, _STEPS["gamma"])
+    scale = gamma("scale", metric)
     far = [value for value in (scale, _FAR * scale) if count >= 3 and value >= _STEPS["gamma"] * values[-1]]
     return values + far
 
@@ -75,6 +86,8 @@ def _checked(estimator: FBTWSVM, name: str, values: list[Any]) -> list[Any]:
     for value in values:
         if name in ("C", "reg") and not isinstance(value, Real):
             raise ValueError(f"{name} must hold numbers, got {value!r}; separate=True gives each plane its own.")
+        if name == "metric" and not isinstance(value, str):
+            raise ValueError(f"metric must hold 'auto', 'columns' or 'none', got {value!r}: give it to the estimator.")
         if name == "gamma" and isinstance(value, str):
             raise ValueError(f"gamma must hold numbers, got {value!r}: an int tries values around gamma='auto'.")
         check_parameters(clone(estimator).set_params(**{name: value}))

@@ -24,7 +24,7 @@ def search_grid(trials: Trials, grid: Grid, steps: dict[str, float], *, verbose:
     `steps` are the ratios of neighbouring values of the lists that may go on.
     """
     grid = {name: list(values) for name, values in grid.items()}
-    maps = _combinations(grid, ("gamma", "n_components"))
+    maps = _combinations(grid, ("gamma", "n_components", "metric"))
     fuzzy = _combinations(grid, ("mu", "membership"))
     # From the middle outwards: the best is most likely there, and what is far behind it stops early.
     maps.sort(key=lambda values: sum(_from_middle(grid[name], value) for name, (value,) in values.items()))
@@ -52,7 +52,7 @@ def _go_on(trials: Trials, grid: Grid, name: str, step: float, fuzzy: Grid, repo
             return
         value = missing[0]
         grid[name] = sorted([*grid[name], value])
-        best_map: Grid = {other: [best[other]] for other in ("gamma", "n_components") if other in grid}
+        best_map: Grid = {other: [best[other]] for other in ("gamma", "n_components", "metric") if other in grid}
         report(more=len(trials.folds))
         trials.run(trials.candidates({**grid, **fuzzy, **best_map, name: [value]}), report)
 

@@ -15,7 +15,7 @@ from .._log import warn
 from .folds import Folds, Params
 
 _STANDARD_ERRORS = 2.0  # behind the best at which a candidate stops
-_OF_MAP = ("gamma", "n_components")  # parameters that change the map
+_OF_MAP = ("gamma", "n_components", "metric")  # parameters that change the map
 _OF_PLANE = ("C", "reg")  # parameters that each plane may have of its own
 
 Report = Callable[..., None]  # of progress: called with a text after each fold, or with `more` folds to come

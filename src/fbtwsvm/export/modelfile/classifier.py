@@ -89,7 +89,10 @@ class _Classifier:
         if not isinstance(node, dict) or not set(node) <= set(FBTWSVM().get_params(deep=False)):
             raise ModelFileError("it has parameters that this version does not have")
         try:
-            estimator = FBTWSVM(**{name: PARAMETER.read(value, context) for name, value in node.items()})
+            values = {name: PARAMETER.read(value, context) for name, value in node.items()}
+            if context.written_before(3):  # there was no metric
+                values["metric"] = "none"
+            estimator = FBTWSVM(**values)
             check_parameters(estimator)
         except ModelFileError:
             raise

@@ -42,6 +42,7 @@ from .value_types import (
 
 COUNT = Int(0)
 _KERNEL = Text(*KERNELS)
+_METRIC = Maybe(ArrayOf("f8", "F", low=0))
 
 
 class Parameter:
@@ -56,7 +57,8 @@ class Parameter:
         if isinstance(value, float):
             return ["number", Float().write(value, writer)]
         if isinstance(value, (list, tuple, np.ndarray)):
-            return ["pair", [Float().write(item, writer) for item in value]]
+            numbers = [Float().write(item, writer) for item in np.ravel(value).tolist()]
+            return ["pair" if len(numbers) == 2 else "numbers", numbers]
         if isinstance(value, dict):
             return ["weights", [Keys().write(value, writer), [Float().write(v, writer) for v in value.values()]]]
         if isinstance(value, FrozenEstimator) and type(value.estimator) in _MAP_NAMES:
@@ -79,6 +81,8 @@ class Parameter:
                 return Float().read(number, context)
             case ["pair", [first, second]]:
                 return (Float().read(first, context), Float().read(second, context))
+            case ["numbers", list(values)]:
+                return tuple(Float().read(value, context) for value in values)
             case ["weights", [keys, list(values)]]:
                 labels = Keys(len(values)).read(keys, context)
                 return dict(zip(labels, [Float().read(value, context) for value in values], strict=True))
@@ -108,7 +112,7 @@ _MAPS: dict[type, tuple[str, dict[str, Spec]]] = {
             "kernel": _KERNEL, "gamma": PARAMETER, "n_components": PARAMETER, "landmarks": Text(),
             "random_state": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(POSITIVE),
             "landmark_indices_": Maybe(ArrayOf("i8", None, low=0)), "landmarks_": Rows("M", "F"),
-            "normalisation_": ArrayOf(FLOATS, "M", "M"), "_n_features_out": COUNT,
+            "normalisation_": ArrayOf(FLOATS, "M", "M"), "_n_features_out": COUNT, "metric": _METRIC,
         },
     ),
     FourierFeatures: (
@@ -117,14 +121,14 @@ _MAPS: dict[type, tuple[str, dict[str, Spec]]] = {
             "kernel": _KERNEL, "gamma": PARAMETER, "n_components": Int(1), "orthogonal": Bool(),
             "random_state": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(POSITIVE),
             "phases_": ArrayOf(FLOATS, "M"), "frequencies_": ArrayOf(FLOATS, "F", "M", numbers="finite"),
-            "_n_features_out": COUNT,
+            "_n_features_out": COUNT, "metric": _METRIC,
         },
     ),
     ExactKernel: (
         "exact",
         {
             "kernel": _KERNEL, "gamma": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(POSITIVE),
-            "rows_": Rows("M", "F"), "_n_features_out": COUNT,
+            "rows_": Rows("M", "F"), "_n_features_out": COUNT, "metric": _METRIC,
         },
     ),
     AdditiveIntersectionFeatures: (
@@ -160,9 +164,17 @@ def _map_name(transformer: Any) -> str:
     return _MAP_NAMES[type(transformer)]
 
 
-MAP = Choice({name: Record(blank(cls), fields) for cls, (name, fields) in _MAPS.items()}, _map_name)
+def _map_record(cls: type, fields: dict[str, Spec]) -> Record:
+    """Return the record of a map; those of older files have no metric."""
+    return Record(blank(cls), fields, added={"metric": (3, None)} if "metric" in fields else {})
+
+
+MAP = Choice({name: _map_record(cls, fields) for cls, (name, fields) in _MAPS.items()}, _map_name)
 MAPPING = Record(
-    Mapping, {"transformer": Maybe(MAP), "scale": Float(POSITIVE), "dtype": DType(), "frozen": Bool()}, own=("M",)
+    Mapping,
+    {"transformer": Maybe(MAP), "scale": Float(POSITIVE), "dtype": DType(), "frozen": Bool(), "rounds": COUNT},
+    own=("M",),
+    added={"rounds": (3, 0)},
 )
 DECISION = Record(
     Decision,
