@@ -10,6 +10,7 @@ import numpy as np
 from fbtwsvm import FBTWSVM
 from fbtwsvm.batch import choose_gamma, ridge
 from fbtwsvm.batch.prepare import ordered
+from fbtwsvm.batch.trial_rows import TrialRows
 from fbtwsvm.classifier import model_of, parameters_of
 from fbtwsvm.online.resolve import resolve
 
@@ -63,4 +64,4 @@ def chosen_gamma(X, y, changes):
     with ExitStack() as stack:
         for name, value in changes.items():
             stack.enter_context(mock.patch.object(ridge if hasattr(ridge, name) else choose_gamma, name, value))
-        return choose_gamma.choose_gamma(parameters, rows, seed=0)
+        return choose_gamma.choose_gamma(parameters, TrialRows(rows, None, 0))

@@ -499,7 +499,11 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
     def _warn_of_spread(self, X: Any) -> None:
         """Warn if columns differ so much in scale that the kernel sees only some of them."""
-        message = check_spread(X) if isinstance(self.feature_map, str) and self.kernel in _SCALED_KERNELS else None
+        if not isinstance(self.feature_map, str) or self.kernel not in _SCALED_KERNELS:
+            return
+        if not isinstance(self.metric, str):  # it is there to bring columns to one scale
+            return
+        message = check_spread(X)
         if message is not None:
             warn(message, UserWarning)
 

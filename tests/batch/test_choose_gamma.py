@@ -24,7 +24,7 @@ def test_the_search_finds_the_width_and_says_so(capsys):
 
 
 def test_very_many_classes(monkeypatch):
-    monkeypatch.setattr("fbtwsvm.batch.choose_gamma._MOST_CLASSES", 20)
+    monkeypatch.setattr("fbtwsvm.batch.trial_rows._MOST_CLASSES", 20)
     X, y = make_blobs(400, centers=40, n_features=4, cluster_std=0.2, random_state=0)
     for copies in (1, 6):  # small and large data
         rows, labels = np.tile(X, (copies, 1)), np.tile(y, copies)

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fbtwsvm import FBTWSVM, FBTWSVMCV
+from fbtwsvm.batch.choose_kernel import KernelChoice
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:500] / 16.0, y[:500]
@@ -228,7 +229,8 @@ def test_one_value_is_given_in_a_list(name):
 
 def test_the_grid_goes_on_beyond_an_edge_with_the_best_value():
     """Fine stripes need a gamma far above the five values around a wrong start."""
-    search = FBTWSVMCV(FBTWSVM(random_state=0), gamma=3, C=[1.0], reg=[0.01], membership=None, random_state=0)
+    estimator = FBTWSVM(random_state=0, metric="none")
+    search = FBTWSVMCV(estimator, gamma=3, C=[1.0], reg=[0.01], membership=None, random_state=0)
     X, y = stripes(600)
     with mock.patch("fbtwsvm.search.folds.choose_gamma", return_value=0.05):
         search.fit(X, y)
@@ -342,12 +344,12 @@ def test_groups_reach_the_folds_and_gamma():
     search = FBTWSVMCV(FBTWSVM(random_state=0), gamma=3, C=[1.0], reg=[0.01], membership=None, cv=GroupKFold(3))
     with mock.patch("fbtwsvm.search.folds.choose_gamma", return_value=1.0) as chosen:
         search.fit(X, y, groups=groups)
-    assert (chosen.call_args.kwargs["groups"] == groups).all()
-    with mock.patch("fbtwsvm.batch.prepare.choose_gamma", return_value=1.0) as chosen:
+    assert (chosen.call_args.args[1].given_groups == groups).all()
+    with mock.patch("fbtwsvm.batch.prepare.choose_kernel", return_value=KernelChoice(1.0)) as chosen:
         clone(search).set_params(gamma=None).fit(X, y, groups=groups)
     assert len(chosen.call_args_list) == 4
     for call in chosen.call_args_list:  # three folds and the last fit
-        assert len(call.kwargs["groups"]) == call.args[1].n
+        assert len(call.args[1].given_groups) == call.args[1].all.n
     with pytest.raises(ValueError, match="groups"):
         search.fit(X, y)
 

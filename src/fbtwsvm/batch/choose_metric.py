@@ -27,7 +27,8 @@ from .ridge import RIDGE, landmark_rows, one_against_rest, ridge_factor
 from .trial_rows import TrialRows
 
 _SAMPLE, _OF_EACH_CLASS = 2000, 25  # rows of the sample: so many, or so many for each class
-_ROWS_OF_LANDMARK = 6
+_LARGE_SAMPLE, _SHARE = 4000, 5  # of much data: so many rows, but at most one in five
+_ROWS_OF_LANDMARK, _MOST_LANDMARKS = 6, 400
 _FEWEST_ROWS, _LANDMARKS = 3, 200  # in a small sample, so few rows for each of so many landmarks
 _LEAST_ROWS = 300  # with fewer rows, "auto" takes no metric: chance is too large
 _MOST_COLUMNS = 2000  # with more columns, "auto" takes no metric: it would take too long
@@ -91,13 +92,14 @@ class _Trial:
 
     def __init__(self, trial: TrialRows, kernel: str, *, any_gamma: bool) -> None:
         random = np.random.default_rng(trial.seed)
-        drawn = trial.sample(max(_SAMPLE, _OF_EACH_CLASS * trial.n_classes), random)
+        size = max(_SAMPLE, min(_LARGE_SAMPLE, trial.n // _SHARE), _OF_EACH_CLASS * trial.n_classes)
+        drawn = trial.sample(size, random)
         sample = drawn.rows
         self.kernel, self.any_gamma, self.random = kernel, any_gamma, random
         self.X: Any = sample.X.astype(np.float64)
         self.labels, self.weights = sample.labels, sample.weights / sample.weights.mean()
         self.targets = one_against_rest(self.labels)
-        count = max(sample.n // _ROWS_OF_LANDMARK, min(sample.n // _FEWEST_ROWS, _LANDMARKS), 1)
+        count = max(min(sample.n // _ROWS_OF_LANDMARK, _MOST_LANDMARKS), min(sample.n // _FEWEST_ROWS, _LANDMARKS), 1)
         self.landmarks = random.permutation(sample.n)[:count]
         self.judged = np.ones(sample.n, dtype=bool)
         self.judged[self.landmarks] = False
@@ -112,7 +114,11 @@ class _Trial:
 
     def run(self, gamma: float, *, always: bool) -> LearnedMetric | None:
         """Take rounds as long as they help."""
-        start = self._best_gamma([np.ones(self.X.shape[1])] * FOLDS, gamma)
+        alike = [np.ones(self.X.shape[1])] * FOLDS
+        start = self._best_gamma(alike, gamma)
+        if self._mean(start.misses) == 1.0:  # no class is in several groups: held-out groups tell nothing
+            self.folds = shuffled_folds(self.labels, self.random)
+            start = self._best_gamma(alike, gamma)
         last = taken = start
         rounds, failed = 0, 0
         for number in range(1, _ROUNDS + 1):

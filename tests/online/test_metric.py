@@ -1,0 +1,166 @@
+"""A metric on a stream: learned at the end of the warm-up, kept, saved, forgotten and merged."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from fbtwsvm import FBTWSVM
+from fbtwsvm.classifier import model_of
+from fbtwsvm.river import RiverFBTWSVM
+from helpers import assert_same_answers, stream
+
+GIVEN = [2.0, 1.0, 0.1, 0.0]
+
+
+def rows(n, n_noise=8, seed=0):
+    """Return rows of which two columns tell the class, and others nothing."""
+    X = np.random.default_rng(seed).normal(size=(n, 2 + n_noise))
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+@pytest.mark.parametrize("decay", [1.0, "auto"])
+def test_a_metric_is_learned_at_the_end_of_the_warm_up(decay):
+    X, y = rows(3000)
+    models = [FBTWSVM(decay=decay, random_state=0, metric=metric) for metric in ("none", "auto")]
+    plain, model = (stream(model, X[:2000], y[:2000], 100) for model in models)
+    assert model.n_rounds_ >= 1
+    assert model.metric_[:2].min() > 3.0 * model.metric_[2:].max()
+    assert plain.n_rounds_ == 0
+    assert model.score(X[2000:], y[2000:]) > plain.score(X[2000:], y[2000:]) + 0.02
+
+
+def test_there_is_no_metric_before_the_warm_up_ends():
+    X, y = rows(600)
+    model = stream(FBTWSVM(random_state=0), X[:400], y[:400], 100)
+    assert model.n_rounds_ == 0
+    np.testing.assert_array_equal(model.metric_, 1.0)
+    assert stream(model, X[400:], y[400:], 100).n_rounds_ >= 1
+
+
+@pytest.mark.parametrize("sizes", [(1,), (7, 100), (250,)])
+def test_the_metric_does_not_depend_on_chunks(sizes):
+    X, y = rows(700)
+    whole, parts = FBTWSVM(random_state=0).partial_fit(X, y), FBTWSVM(random_state=0)
+    done = 0
+    while done < len(y):
+        for size in sizes:
+            if done < len(y):
+                parts.partial_fit(X[done : done + size], y[done : done + size])
+            done += size
+    assert whole.n_rounds_ >= 1
+    np.testing.assert_array_equal(parts.metric_, whole.metric_)
+    assert parts.gamma_ == whole.gamma_
+
+
+def test_a_stream_of_one_class_at_first_has_no_metric():
+    X, y = rows(700)
+    model = FBTWSVM(random_state=0, metric="columns").partial_fit(X[:550], np.zeros(550, dtype=int))
+    np.testing.assert_array_equal(model.partial_fit(X[550:], y[550:]).metric_, 1.0)
+
+
+def test_a_given_metric_is_that_of_multiplied_columns():
+    X, y = rows(900, 2)
+    for options in ({}, {"feature_map": "fourier", "n_components": 40}):
+        options |= {"gamma": 0.2, "random_state": 0, "warm_up": 200}
+        own = stream(FBTWSVM(metric=GIVEN, **options), X, y, 50)
+        plain = stream(FBTWSVM(metric="none", **options), X * GIVEN, y, 50)
+        np.testing.assert_allclose(own.predict_proba(X), plain.predict_proba(X * GIVEN), atol=1e-6)
+
+
+def test_new_landmarks_are_rows_as_they_were_given():
+    """The rows move far away, so that the landmarks are renewed; the factors stay."""
+    X, y = rows(2000, 2)
+    X[1000:] += [4.0, -4.0, 0.0, 0.0]
+    model = FBTWSVM(gamma=0.2, metric=GIVEN, warm_up=200, n_components=100, random_state=0)
+    plain = FBTWSVM(gamma=0.2, metric="none", warm_up=200, n_components=100, random_state=0)
+    first = model_of(stream(model, X[:900], y[:900], 50)).mapping.transformer.landmarks_
+    stream(model, X[900:], y[900:], 50)
+    landmarks = model_of(model).mapping.transformer.landmarks_
+    assert not np.array_equal(first, landmarks)
+    keys = {row.tobytes() for row in X}
+    assert all(row.tobytes() in keys for row in landmarks)
+    stream(plain, X * GIVEN, y, 50)
+    assert np.mean(model.predict(X) == plain.predict(X * GIVEN)) > 0.99
+    np.testing.assert_array_equal(model.metric_, GIVEN)
+
+
+@pytest.mark.parametrize("n", [900, 2600])
+def test_a_fit_goes_on_with_its_metric(n):
+    """Also where the exact kernel becomes landmarks."""
+    X, y = rows(n)
+    model = FBTWSVM(random_state=0).fit(X, y)
+    metric, gamma, rounds = model.metric_, model.gamma_, model.n_rounds_
+    assert rounds >= 1
+    model.partial_fit(*rows(100, seed=1))
+    np.testing.assert_array_equal(model.metric_, metric)
+    assert (model.gamma_, model.n_rounds_) == (gamma, rounds)
+
+
+@pytest.mark.parametrize("n", [900, 2600])
+def test_unlearn_names_the_metric(n):
+    X, y = rows(n)
+    model = FBTWSVM(random_state=0).fit(X, y)
+    metric = model.metric_
+    result = model.unlearn(X[:3], y[:3])
+    assert result.remaining["metric"] == [0, 1, 2]
+    assert "metric='none'" in str(result)
+    np.testing.assert_array_equal(model.metric_, metric)
+    given = FBTWSVM(random_state=0, gamma=model.gamma_, metric=metric).fit(X, y)
+    assert "metric" not in given.unlearn(X[:3], y[:3]).remaining
+
+
+def test_unlearn_on_a_stream_names_the_metric_for_rows_of_the_warm_up():
+    X, y = rows(700)
+    model = stream(FBTWSVM(random_state=0), X, y, 100, ids=np.arange(700))
+    result = model.unlearn(X[[10, 600]], y[[10, 600]], ids=[10, 600])
+    assert result.remaining["metric"] == [0]
+
+
+def test_models_with_different_metrics_are_not_merged():
+    X, y = rows(600, 2)
+    options = {"gamma": 0.2, "feature_map": "fourier", "n_components": 30, "random_state": 0, "warm_up": 100}
+    one = FBTWSVM(metric=GIVEN, **options).partial_fit(X[:300], y[:300])
+    same = FBTWSVM(metric=np.array(GIVEN), **options).partial_fit(X[300:], y[300:])
+    other = FBTWSVM(metric="none", **options).partial_fit(X[300:], y[300:])
+    before = pickle.dumps(one)
+    with pytest.raises(ValueError, match=r"different metrics.*metric=first.metric_"):
+        one.merge(other)
+    assert pickle.dumps(one) == before
+    assert one.merge(same).inspect().seen == 600
+
+
+def test_a_metric_cannot_change_on_a_stream():
+    X, y = rows(600, 2)
+    model = FBTWSVM(gamma=0.2, metric=GIVEN, warm_up=100).partial_fit(X[:300], y[:300])
+    model.set_params(metric=np.array(GIVEN)).partial_fit(X[300:310], y[300:310])  # the same one
+    with pytest.raises(ValueError, match="metric was"):
+        model.set_params(metric="none").partial_fit(X[310:320], y[310:320])
+
+
+def test_sparse_rows():
+    X, y = rows(900)
+    model = stream(FBTWSVM(random_state=0), sp.csr_matrix(X), y, 100)
+    dense = stream(FBTWSVM(random_state=0), X, y, 100)
+    assert model.n_rounds_ >= 1
+    np.testing.assert_allclose(model.metric_, dense.metric_, rtol=1e-6)
+    assert np.mean(model.predict(sp.csr_matrix(X)) == dense.predict(X)) > 0.99
+
+
+def test_river():
+    X, y = rows(700)
+    model = RiverFBTWSVM(FBTWSVM(random_state=0, warm_up=400))
+    for x, label in zip(X, y, strict=True):
+        model.learn_one(dict(enumerate(x)), label)
+    plain = FBTWSVM(random_state=0, warm_up=400).partial_fit(X, y)
+    assert plain.n_rounds_ >= 1
+    assert [model.predict_one(dict(enumerate(x))) for x in X[:50]] == plain.predict(X[:50]).tolist()
+
+
+def test_copies_and_pickles_keep_the_metric():
+    X, y = rows(900)
+    for model in (FBTWSVM().fit(X, y), stream(FBTWSVM(random_state=0), X, y, 100)):
+        again = pickle.loads(pickle.dumps(model))
+        assert_same_answers(again, model, X)
+        np.testing.assert_array_equal(again.metric_, model.metric_)
