@@ -28,6 +28,7 @@ PARTS = {
     "tuning": ("accuracy.tuned", "what a search with FBTWSVMCV costs"),
     "nystroem": ("accuracy.variants:nystroem", "accuracy with Nystroem features of the paper's sizes"),
     "gamma": ("accuracy.gamma", 'how gamma="auto" judges a kernel, beside other ways'),
+    "metric": ("accuracy.metric", "what the learned metric gains, beside trees, a forest, lines and a tuned SVC"),
     "variants": ("accuracy.variants", "each default against other values"),
     "default_time": ("defaults.seconds", "CPU seconds of FBTWSVM() beside its own choices given, SVC and boosting"),
     "default_order": ("defaults.order", "FBTWSVM() with training rows in other orders, of people, and near-copies"),

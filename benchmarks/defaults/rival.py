@@ -15,9 +15,9 @@ MOST_ROWS = 5_000  # a larger training part is tuned on so many of its rows
 COLUMNS = ("dataset", "seed", "accuracy", "cpu_seconds", "tuning_rows", "settings")
 
 
-def measure(name, seed, quick):
+def measure(name, seed, quick, again):
     """Return what the record says of one split."""
-    X, y, X_test, y_test = split(name, seed, quick=quick)
+    X, y, X_test, y_test = split(name, seed, quick=quick, again=again)
     rows = np.arange(len(y))
     if len(y) > MOST_ROWS:
         rows, _ = train_test_split(rows, train_size=MOST_ROWS, stratify=y, random_state=seed)
@@ -30,13 +30,17 @@ def measure(name, seed, quick):
             "settings": settings}  # fmt: skip
 
 
-def results(plan, sets, seeds):
-    """Return the record of the SVC with all these sets; one seed where a set keeps its split."""
-    record = plan.record("default_svc_rival", COLUMNS, version=f"sklearn-{sklearn.__version__}")
+def results(plan, sets, seeds, *, again=False):
+    """Return the record of the SVC with all these sets; one seed where a set keeps its split.
+
+    With `again`, large sets are split again as well.
+    """
+    part = "metric_svc" if again else "default_svc_rival"
+    record = plan.record(part, COLUMNS, version=f"sklearn-{sklearn.__version__}")
     with threads(1):
         for name in sets:
-            for seed in range(1 if keeps_its_split(name, plan.quick) else seeds):
+            for seed in range(1 if keeps_its_split(name, plan.quick) and not again else seeds):
                 if not record.select(dataset=name, seed=seed):
                     progress(f"{name}: tuning SVC, seed {seed}")
-                    record.add(dataset=name, seed=seed, **measure(name, seed, plan.quick))
+                    record.add(dataset=name, seed=seed, **measure(name, seed, plan.quick, again))
     return record

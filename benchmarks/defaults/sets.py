@@ -43,10 +43,13 @@ def keeps_its_split(name, quick):
     return len(rows_of(name, quick)[3]) >= ENOUGH
 
 
-def split(name, seed, *, quick=False, in_order=False):
-    """Return the split of a seed; rows of a new split come shuffled, or `in_order`: as they lie in train, then test."""
+def split(name, seed, *, quick=False, in_order=False, again=False):
+    """Return the split of a seed; rows of a new split come shuffled, or `in_order`: as they lie in train, then test.
+
+    With `again`, a large set is split again as well.
+    """
     X, y, X_test, y_test = rows_of(name, quick)
-    if len(y_test) < ENOUGH:
+    if len(y_test) < ENOUGH or again:
         n, X, y = len(y), np.concatenate([X, X_test]), np.concatenate([y, y_test])
         train, test = train_test_split(np.arange(len(y)), train_size=n, stratify=y, random_state=seed)
         train = np.sort(train) if in_order else train

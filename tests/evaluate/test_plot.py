@@ -310,3 +310,24 @@ def test_all_candidates_of_tpe_are_shown_over_C_and_reg():
     assert len(right.collections[0].get_offsets()) == 12
     best = right.collections[1].get_offsets()[0]
     assert best.tolist() == [tuned.best_params_["C"], tuned.best_params_["reg"]]
+
+
+def test_importances_are_bars_the_largest_on_top():
+    X = np.random.default_rng(0).normal(size=(300, 25))
+    model = FBTWSVM(gamma=0.05).fit(X, (X[:, 3] > 0).astype(int))
+    ax = plot.importances(model, most=10)
+    widths = [bar.get_width() for bar in ax.patches]
+    assert len(widths) == 10
+    assert widths == sorted(widths, reverse=True)
+    assert ax.get_yticklabels()[0].get_text() == "x4"
+    assert ax.yaxis_inverted()
+    assert "15 other columns" in ax.get_title(loc="right")
+    assert widths[0] == pytest.approx(model.feature_importances_.max())
+    with pytest.raises(ValueError, match="25 columns, and there are 2 names"):
+        plot.importances(model, ["a", "b"])
+
+
+def test_importances_have_the_names_of_the_columns():
+    frame = pd.DataFrame(X, columns=["height", "$width"])
+    ax = plot.importances(FBTWSVM().fit(frame, Y))
+    assert {label.get_text() for label in ax.get_yticklabels()} == {"height", r"\$width"}

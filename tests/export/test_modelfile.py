@@ -36,6 +36,9 @@ STREAMS = {
     "chi2": {"kernel": "chi2"},
     "skewed": {"kernel": "skewed_chi2", "feature_map": "fourier"},
     "intersection": {"kernel": "intersection"},
+    "metric": {"metric": [1.0, 2.0, 0.5, 0.0]},
+    "fourier metric": {"metric": (1.0, 2.0, 0.5, 0.0), "feature_map": "fourier", "gamma": 0.1},
+    "learned metric": {"metric": "columns", "gamma": 0.1},
 }
 
 

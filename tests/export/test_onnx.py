@@ -54,6 +54,10 @@ DIGITS = {
     "laplacian fourier": {"kernel": "laplacian", "feature_map": "fourier", "gamma": "scale", "n_components": 200},
     "skewed": {"kernel": "skewed_intersection", "feature_map": "fourier", "n_components": 200},
     "linear": {"kernel": "linear"},
+    "metric": {"metric": np.linspace(0.0, 2.0, 64)},
+    "metric of landmarks": {"metric": np.linspace(0.0, 2.0, 64), "n_components": 60},
+    "metric of frequencies": {"metric": "columns", "feature_map": "fourier", "n_components": 200},
+    "metric of laplacian": {"metric": "columns", "kernel": "laplacian", "n_components": 60},
     "linear landmarks": {"kernel": "linear", "feature_map": "nystroem", "n_components": 30},
 }
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler
+from sklearn.preprocessing import StandardScaler
 
 from fbtwsvm.features import AdditiveIntersectionFeatures, ExactKernel, FourierFeatures, NystroemFeatures
 from fbtwsvm.features.gradients import sampler_gradient
@@ -67,8 +68,6 @@ def test_maps_without_a_gradient_say_so():
     with pytest.raises(ValueError, match="given as a function has no gradient"):
         NystroemFeatures(kernel=lambda a, b: a @ b.T, n_components=5).fit(TRAINING).gradient(X, np.ones((15, 5)))
     with pytest.raises(ValueError, match="The map StandardScaler has no gradient"):
-        from sklearn.preprocessing import StandardScaler
-
         sampler_gradient(StandardScaler().fit(X), X, X)
 
 

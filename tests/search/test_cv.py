@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 
 from fbtwsvm import FBTWSVM, FBTWSVMCV
 from fbtwsvm.batch.choose_kernel import KernelChoice
+from fbtwsvm.search.folds import Folds
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:500] / 16.0, y[:500]
@@ -397,3 +398,60 @@ def test_search_and_last_fit_decide_by_the_same_rule():
     search.fit(X, y)
     assert search.best_score_ == search.best_estimator_.score(X, y)
     assert search.best_score_ != clone(model).set_params(decision="value", gamma=0.3).fit(X, y).score(X, y)
+
+
+def board(n, n_noise, seed=0):
+    """Return rows of two columns with a checkerboard, and others that tell nothing."""
+    X = np.random.default_rng(seed).uniform(0.0, 3.0, size=(n, 2 + n_noise))
+    return X, X[:, :2].astype(int).sum(axis=1) % 2
+
+
+SMALL_SEARCH = {"gamma": 3, "C": [1.0], "reg": [0.01], "membership": None, "random_state": 0}
+
+
+def test_a_metric_is_learned_in_every_fold_and_given_to_the_last_fit():
+    X, y = board(900, 4)
+    search = FBTWSVMCV(**SMALL_SEARCH).fit(X, y)
+    best = search.best_estimator_
+    assert search.best_score_ > 0.9
+    assert best.metric_[:2].min() > 5.0 * best.metric_[2:].max()
+    np.testing.assert_array_equal(search.best_params_["metric"], best.metric_)
+    again = clone(FBTWSVM(random_state=0)).set_params(**search.best_params_).fit(X, y)
+    np.testing.assert_array_equal(again.planes_, best.planes_)
+
+
+def test_a_metric_of_a_fold_does_not_depend_on_its_test_rows():
+    X, y = board(900, 4)
+    splits = [(np.arange(600), np.arange(600, 900)), (np.arange(300, 900), np.arange(300))]
+    folds = [Folds(FBTWSVM(random_state=0), X, labels, np.ones(900), None, splits, None) for labels in (y, y.copy())]
+    folds[1].y[600:] = 1 - y[600:]
+    assert folds[0].metric("auto", 0) == folds[1].metric("auto", 0) != "none"
+    assert folds[0].metric("auto", 1) != folds[1].metric("auto", 1)
+
+
+def test_metrics_are_searched():
+    X, y = board(900, 4)
+    search = FBTWSVMCV(**SMALL_SEARCH, metric=["none", "columns"]).fit(X, y)
+    tried = search.cv_results_["param_metric"].tolist()
+    assert set(tried) == {"none", "columns"}
+    best = search.cv_results_["mean_test_score"][np.array(tried) == "none"].max()
+    assert search.best_score_ > best + 0.1
+    assert len(search.best_params_["metric"]) == 6
+
+
+def test_a_metric_with_the_other_search():
+    pytest.importorskip("optuna")
+    X, y = board(600, 2)
+    search = FBTWSVMCV(**SMALL_SEARCH, metric=["none", "columns"], search="tpe", n_iter=6).fit(X, y)
+    assert set(search.cv_results_["param_metric"]) <= {"none", "columns"}
+
+
+def test_metrics_that_cannot_be_searched():
+    X, y = board(100, 1)
+    with pytest.raises(ValueError, match="metric='none': give a list"):
+        FBTWSVMCV(metric="none").fit(X, y)
+    with pytest.raises(ValueError, match="give it to the estimator"):
+        FBTWSVMCV(metric=[[1.0, 1.0, 1.0]]).fit(X, y)
+    given = FBTWSVMCV(FBTWSVM(metric=[1.0, 1.0, 0.0]), **SMALL_SEARCH).fit(X, y)
+    np.testing.assert_array_equal(given.best_estimator_.metric_, [1.0, 1.0, 0.0])
+    assert "metric" not in given.best_params_

@@ -104,7 +104,9 @@ class Folds:
     def with_metric(self, params: Params) -> Params:
         """Return parameters of a candidate, with the factors that its metric stands for on all rows of the search."""
         setting = params.get("metric", self.estimator.metric)
-        learned = "gamma" in params and self.metric(setting)
+        if not isinstance(setting, str) or "gamma" not in params:
+            return params
+        learned = self.metric(setting)
         return {**params, "metric": learned} if isinstance(learned, tuple) else params
 
     def _parameters(self, params: Params) -> Parameters:
