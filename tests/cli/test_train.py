@@ -271,6 +271,22 @@ def test_info(model):
     shown = called("info", model)
     assert "colour (3 categories)" in shown
     assert "1,000" in shown
+    assert sum(told["importances"].values()) == pytest.approx(1.0)
+    assert set(told["importances"]) == {"size", "colour", "weight"}
+    first = max(told["importances"], key=told["importances"].get)
+    assert f"important  {first} " in " ".join(shown.split()).replace("important ", "important  ")
+
+
+def test_a_metric_by_option(data, tmp_path):
+    for value, rounds in (("none", 0), ("columns", 1), ("1,0.5,0.5,0.5,0.25", 0)):
+        called("train", data / "more.csv", "-t", "kind", "--id", "id", "--metric", value, "-o", tmp_path / "m.fbt")
+        told = fbtwsvm_json("info", tmp_path / "m.fbt")
+        assert (told["map"]["rounds"] > 0) == (rounds > 0)
+        assert ("learned in" in called("info", tmp_path / "m.fbt")) == (rounds > 0)
+    message = called("train", data / "more.csv", "-t", "kind", "--metric", "full", "-o", tmp_path / "n.fbt", status=2)
+    assert "--metric cannot be 'full'. Factors of the columns" in " ".join(message.split())
+    message = called("train", data / "more.csv", "-t", "kind", "--metric", "1,2", "-o", tmp_path / "n.fbt", status=1)
+    assert "give a number for each" in " ".join(message.split())
 
 
 def test_info_of_a_model_that_is_not_on_a_stream(data, tmp_path):

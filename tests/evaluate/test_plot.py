@@ -321,7 +321,7 @@ def test_importances_are_bars_the_largest_on_top():
     assert widths == sorted(widths, reverse=True)
     assert ax.get_yticklabels()[0].get_text() == "x4"
     assert ax.yaxis_inverted()
-    assert "15 other columns" in ax.get_title(loc="right")
+    assert "importance; 15 others" in ax.get_xlabel()
     assert widths[0] == pytest.approx(model.feature_importances_.max())
     with pytest.raises(ValueError, match="25 columns, and there are 2 names"):
         plot.importances(model, ["a", "b"])

@@ -28,7 +28,7 @@ from fbtwsvm.report.tables import class_rows
 
 PHONE, PAPER, DESK = 390, 718, 1280
 TITLES = ["Accuracy, tested before learned", "Speed", "Memory", "Trust in the half-lives", "Class balance", "Confusion"]
-TITLES.append("Decision regions")
+TITLES += ["Important columns", "Decision regions"]
 SOURCE = "generate:rbf?rows=6000&features=2&classes=3&centroids=6&spread=0.2&drift_every=2000&seed=1"
 
 
@@ -123,7 +123,7 @@ def test_every_axis_has_a_name(browser, page):
         "return [...document.querySelectorAll('svg')].map(s => [...s.querySelectorAll('text')].map(t => t.textContent))"
     )
     wanted = [("rows", "accuracy"), ("rows", "rows a second"), ("rows", "rows"), ("half-life", "trust")]
-    wanted += [("rows", "share of the last rows"), ("answer", "true class"), ("x0", "x1")]
+    wanted += [("rows", "share of the last rows"), ("answer", "true class"), ("importance", "x0"), ("x0", "x1")]
     for texts, names in zip(words, wanted, strict=True):
         for name in names:
             assert texts.count(name) >= names.count(name), texts

@@ -19,6 +19,7 @@ _COLOURS = (
 )  # fmt: skip
 _GOLDEN = 0.618034  # steps of this size along a colour map give neighbours in a list unlike colours
 _MOST_LETTERS = 24  # of a label in a legend
+_AXIS_LETTERS = 18  # of a name beside an axis
 _MOST_ENTRIES = 12  # of a legend of classes
 _LINE_LETTERS = 70  # of a line of a legend
 _AXIS_POINTS = 34  # height of the numbers and the name below an axis
@@ -109,16 +110,15 @@ def draw_importances(ax: Axes, names: list[str], shares: Array, most: int) -> No
     """Draw the largest shares as bars, the largest on top, and say what the others have in all."""
     order = np.argsort(-shares, kind="stable")[:most]
     bars = ax.barh(range(len(order)), shares[order], color=_COLOURS[0])
-    ax.bar_label(bars, [f"{100 * share:.1f} %" for share in shares[order]], fontsize=8, padding=2)
-    ax.set_yticks(range(len(order)), [drawn(names[j]) for j in order])
+    ax.bar_label(bars, [f"{100 * share:.1f} %" for share in shares[order]], fontsize=9, padding=2)
+    ax.set_yticks(range(len(order)), [drawn(names[j], _AXIS_LETTERS) for j in order])
     ax.invert_yaxis()
-    ax.margins(x=0.15)
-    ax.xaxis.set_visible(False)
+    ax.margins(x=0.2)
+    ax.set_xticks([])
     for side in ("top", "right", "bottom"):
         ax.spines[side].set_visible(False)
-    if len(order) < len(shares):
-        rest = 1.0 - float(shares[order].sum())
-        ax.set_title(f"{len(shares) - len(order)} other columns: {100 * rest:.1f} %", fontsize="small", loc="right")
+    rest = len(shares) - len(order)
+    ax.set_xlabel("importance" + (f"; {rest} others: {100 * (1.0 - shares[order].sum()):.1f} %" if rest else ""))
 
 
 def grid(low: Array, high: Array, margin: float, resolution: int) -> tuple[Array, Array, Array]:
