@@ -29,6 +29,7 @@ PARTS = {
     "nystroem": ("accuracy.variants:nystroem", "accuracy with Nystroem features of the paper's sizes"),
     "gamma": ("accuracy.gamma", 'how gamma="auto" judges a kernel, beside other ways'),
     "metric": ("accuracy.metric", "what the learned metric gains, beside trees, a forest, lines and a tuned SVC"),
+    "metric_rule": ("accuracy.metric_rule", 'how metric="auto" decides, beside other ways, on training parts'),
     "variants": ("accuracy.variants", "each default against other values"),
     "default_time": ("defaults.seconds", "CPU seconds of FBTWSVM() beside its own choices given, SVC and boosting"),
     "default_order": ("defaults.order", "FBTWSVM() with training rows in other orders, of people, and near-copies"),

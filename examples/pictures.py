@@ -13,7 +13,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits, make_moons
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.evaluate import chunked, plot, prequential
@@ -85,13 +88,36 @@ def planes():
     figure.savefig(OUT / "twin_planes.png", dpi=110)
 
 
+def with_other_columns(X):
+    """Return rows of the first two of 22 columns with the others, each at its mean."""
+    return np.hstack([X, np.full((len(X), 20), 1.5)])
+
+
+def metric():
+    """Learn a checkerboard in two of 22 columns, without and with a metric."""
+    X = np.random.default_rng(0).uniform(0.0, 3.0, size=(4000, 22))
+    y = X[:, :2].astype(int).sum(axis=1) % 2
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.8), layout="constrained")
+    for ax, setting in ((left, "none"), (middle, "auto")):
+        model = FBTWSVM(metric=setting).fit(X[:2000], y[:2000])
+        accuracy = 100 * model.score(X[2000:], y[2000:])
+        print(f'A checkerboard among 20 columns of noise, metric="{setting}": {accuracy:.1f} % of new rows right')
+        of_two_columns = make_pipeline(FunctionTransformer(with_other_columns), FrozenEstimator(model))
+        plot.decision_regions(of_two_columns, X[:2000, :2], y[:2000], ax=ax)
+        ax.set_title(f'metric="{setting}": {accuracy:.1f} % of new rows right')
+    right.bar(range(1, 23), model.metric_)
+    right.set(xlabel="column", ylabel="factor", title=f"The metric, learned in {model.n_rounds_} rounds")
+    figure.savefig(OUT / "metric.png", dpi=110)
+
+
 def main():
     OUT.mkdir(exist_ok=True)
     FBTWSVM(gamma=1.0, n_components=5, warm_up=10).partial_fit(*turning_moons(400))  # compiles, once per installation
     drift()
     forget()
     planes()
-    print(f"Pictures: {OUT / 'stream.png'}, {OUT / 'twin_planes.png'}")
+    metric()
+    print(f"Pictures: {', '.join(str(OUT / name) for name in ('stream.png', 'twin_planes.png', 'metric.png'))}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,14 @@
-"""Curves of accuracy against time, and the floor."""
+"""Curves of accuracy against time, the floor, and what the metric gains."""
+
+import re
 
 import numpy as np
 import pytest
 
+from benchmarks.accuracy import metric
 from benchmarks.accuracy.curves import Curve, crossings
+from benchmarks.defaults import rival
+from benchmarks.harness.record import Record
 from benchmarks.rivals.methods import OURS
 from benchmarks.speed.fit import least_work
 
@@ -34,3 +39,31 @@ def test_floor_is_the_sum_over_rows():
     for k in (0, 2):
         np.testing.assert_allclose(found[k], mapped[y == k].T @ mapped[y == k], rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(found[1], mapped[y == 1] @ mapped[y == 1].T, rtol=1e-4, atol=1e-4)  # fewer rows
+
+
+def test_what_the_metric_gains_is_concluded(tmp_path, capsys):
+    record = Record(tmp_path / "a.csv", metric.COLUMNS)
+    svc = Record(tmp_path / "b.csv", rival.COLUMNS)
+    found = {metric.AUTO: 94.0, metric.NONE: 92.0, metric.TREES: 96.0, metric.FOREST: 95.0, metric.LINES: 80.0}
+    for name, shift in (("hpc", 0.0), ("segment", -0.5)):
+        for seed in (0, 1):
+            for method, accuracy in found.items():
+                own = accuracy + (shift if method == metric.AUTO else 0.0)
+                cells = {"log_loss": 1.0 - own / 100, "cpu_seconds": 1.0, "rounds": 2}
+                record.add(dataset=name, method=method, seed=seed, accuracy=own, **cells)
+            svc.add(dataset=name, seed=seed, accuracy=93.0, cpu_seconds=2.0)
+    metric.report_tables(record, svc, ["hpc", "segment"], 2)
+    printed = capsys.readouterr().out
+    assert "trees: hpc (wanted: three of" in printed
+    assert re.search(r"\| FBTWSVM\(\) +\| 93.75 +\| 3.00 ", printed)
+    assert re.search(r"\| HistGradientBoosting +\| 96.00 +\| 1.00 ", printed)
+
+
+def test_a_set_that_loses_by_the_metric_is_named(tmp_path, capsys):
+    record = Record(tmp_path / "a.csv", metric.COLUMNS)
+    for name, lost in (("letter", (0.5, 0.6)), ("usps", (0.0, 0.6))):  # for sure, and by chance
+        for seed in (0, 1):
+            for method, accuracy in ((metric.AUTO, 90.0 - lost[seed]), (metric.NONE, 90.0)):
+                record.add(dataset=name, method=method, seed=seed, accuracy=accuracy, cpu_seconds=1.0, rounds=1)
+    metric.report_sets(record, ["letter", "usps"])
+    assert "standard errors: letter (wanted: none)" in capsys.readouterr().out

@@ -71,6 +71,8 @@ QUICK_PARTS = [
     "profile",
     "curves",
     "gamma",
+    "metric",
+    "metric_rule",
     "default_time",
     "default_order",
     "default_svc",
