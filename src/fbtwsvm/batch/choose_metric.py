@@ -9,6 +9,7 @@ round of this is taken only where it helps with new rows, by more than chance.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,12 +156,11 @@ class _Trial:
         """Whether the factors also help if contiguous thirds of the rows, which may belong together, are held out."""
         if not self.ordered or sp.issparse(self.X) or is_sorted_by_columns(self.X, self.labels):
             return True
-        shuffled, self.folds = self.folds, contiguous_folds(self.labels)
-        before = self._judge([start.learners[0].factors] * FOLDS, start.gamma)
-        after = self._judge([_mean_factors(taken)] * FOLDS, taken.gamma)
-        holds = self._mean(after.errors) <= self._mean(before.errors)
-        self.folds = shuffled
-        return holds
+        in_order = copy(self)
+        in_order.folds = contiguous_folds(self.labels)
+        before = in_order._judge([start.learners[0].factors] * FOLDS, start.gamma)
+        after = in_order._judge([_mean_factors(taken)] * FOLDS, taken.gamma)
+        return in_order._mean(after.errors) <= in_order._mean(before.errors)
 
     def _best_gamma(self, factors: list[Array], gamma: float) -> _Round:
         """Judge factors with gamma, and with doubled and halved values as long as these are better."""
@@ -226,13 +226,14 @@ class _Trial:
         return self._normalised(np.maximum(slopes, _FLOOR * slopes.max()))
 
     def _class_weights(self, n: int, planes: Array) -> list[Array]:
-        """Return weights of the landmarks (n, n_landmarks) for each class.
+        """Return weights of the landmarks (n, n_landmarks) for each class; the second of two is the first, negated.
 
         Many classes are replaced by a few sums with random signs, whose squares are the same on average.
         """
         n_classes = planes.shape[1]
         if n_classes <= _SIGNS:
-            return [np.broadcast_to(planes[:, k], (n, len(planes))) for k in range(n_classes)]
+            different = range(1 if n_classes == 2 else n_classes)
+            return [np.broadcast_to(planes[:, k], (n, len(planes))) for k in different]
         return [self.random.choice([-1.0, 1.0], size=(n, n_classes)) @ planes.T for _ in range(_SIGNS)]
 
     def _normalised(self, factors: Array) -> Array:
