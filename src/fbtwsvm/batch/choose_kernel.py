@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from .._arrays import Array
 from ..features.kernels import check_metric
@@ -24,23 +26,32 @@ class KernelChoice:
     rounds: int = 0
 
 
-def choose_kernel(parameters: Parameters, trial: TrialRows, *, quick: bool = False) -> KernelChoice:
-    """Return gamma and metric: as given, or chosen by trials, which `quick` does not make."""
+def choose_kernel(
+    parameters: Parameters,
+    trial: TrialRows,
+    *,
+    gamma_in: Callable[[Array | None], float | None] | None = None,
+    quick: bool = False,
+) -> KernelChoice:
+    """Return gamma and metric: as given, or chosen by trials, which `quick` does not make.
+
+    `gamma_in` returns the gamma that suits a metric; by default it is that of `choose_gamma`.
+    """
+    if gamma_in is None:
+        gamma_in = partial(_gamma_in, parameters, trial, quick)
     metric = given_metric(parameters, trial.all.X.shape[1])
-    gamma = choose_gamma(parameters, trial, metric=metric, quick=quick)
-    if gamma is None or metric is not None or quick or not learns_metric(parameters):
+    gamma = gamma_in(metric)
+    if gamma is None or metric is not None or quick or not learns_metric(parameters) or trial.all.n_classes < 2:
         return KernelChoice(gamma, metric)
-    learned = learn_metric(
-        trial,
-        str(parameters.kernel),
-        gamma,
-        always=parameters.metric == "columns",
-        any_gamma=isinstance(parameters.gamma, str),
-    )
+    always, any_gamma = parameters.metric == "columns", isinstance(parameters.gamma, str)
+    learned = learn_metric(trial, str(parameters.kernel), gamma, always=always, any_gamma=any_gamma)
     if learned is None:
         return KernelChoice(gamma)
-    gamma = choose_gamma(parameters, trial, metric=learned.factors, quick=quick)
-    return KernelChoice(gamma, learned.factors, learned.rounds)
+    return KernelChoice(gamma_in(learned.factors), learned.factors, learned.rounds)
+
+
+def _gamma_in(parameters: Parameters, trial: TrialRows, quick: bool, metric: Array | None) -> float | None:
+    return choose_gamma(parameters, trial, metric=metric, quick=quick)
 
 
 def learns_metric(parameters: Parameters) -> bool:
@@ -54,7 +65,7 @@ def learns_metric(parameters: Parameters) -> bool:
 
 
 def given_metric(parameters: Parameters, n_columns: int) -> Array | None:
-    """Return the factors of the columns that the user gives; None if he gives none."""
+    """Return the factors of the columns that the user gives; None if none are given."""
     if isinstance(parameters.metric, str):
         if parameters.metric == "columns" and not parameters.uses_gamma:
             raise ValueError(

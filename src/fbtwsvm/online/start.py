@@ -9,8 +9,7 @@ import numpy as np
 from .._arrays import Array
 from .._log import warn
 from ..batch.choose_gamma import choose_gamma, largest_gamma
-from ..batch.choose_kernel import KernelChoice, given_metric, learns_metric
-from ..batch.choose_metric import learn_metric
+from ..batch.choose_kernel import KernelChoice, choose_kernel
 from ..batch.model import BatchModel
 from ..batch.trial_rows import TrialRows
 from ..features.kernels import scaled
@@ -58,23 +57,14 @@ def start_stream(
 
 def _choose_kernel(parameters: Parameters, trial: TrialRows, count: int) -> KernelChoice:
     """Return gamma and metric of a stream with `count` features from its first rows, which may be of one class."""
-    rows = trial.all
 
     def gamma_in(metric: Array | None) -> float | None:
         scale = choose_gamma(parameters, trial, metric=metric, quick=True)
         if scale is None or parameters.gamma != "auto":
             return scale
-        return largest_gamma(scaled(rows.X, metric), str(parameters.kernel), scale, count, trial.seed)
+        return largest_gamma(scaled(trial.all.X, metric), str(parameters.kernel), scale, count, trial.seed)
 
-    metric = given_metric(parameters, rows.X.shape[1])
-    gamma = gamma_in(metric)
-    if gamma is None or metric is not None or not learns_metric(parameters) or rows.n_classes < 2:
-        return KernelChoice(gamma, metric)
-    always, any_gamma = parameters.metric == "columns", parameters.gamma == "auto"
-    learned = learn_metric(trial, str(parameters.kernel), gamma, always=always, any_gamma=any_gamma)
-    if learned is None:
-        return KernelChoice(gamma)
-    return KernelChoice(gamma_in(learned.factors), learned.factors, learned.rounds)
+    return choose_kernel(parameters, trial, gamma_in=gamma_in)
 
 
 def start_from_sums(fit: BatchModel, parameters: Parameters) -> StreamModel:
