@@ -24,7 +24,7 @@ Y = np.arange(30) % 2
         ({"n_components": 0}, "n_components"),
         ({"C": 0.0}, "'C'"),
         ({"C": (1.0, -1.0)}, "positive and finite"),
-        ({"C": (1.0, 2.0, 3.0)}, "a pair is for two classes"),
+        ({"C": (1.0, 2.0, 3.0)}, "give one number, or for two classes a pair"),
         ({"reg": (1.0, np.inf)}, "positive and finite"),
         ({"mu": 1.5}, "mu"),
         ({"membership": "vague"}, "membership"),

@@ -22,7 +22,7 @@ WAYS = {
     "ridge 0.01": ("auto", {"_RIDGE": 0.01}),
     "1,000 rows": ("auto", {"_SAMPLE": 1000}),
     "eight rounds": ("auto", {"_ROUNDS": 8}),
-    "one standard error is enough": ("auto", {"_FIRST": 1.0}),
+    "two standard errors are enough": ("auto", {"_FIRST": 2.0}),
     'always: metric="columns"': ("columns", {}),
 }
 COLUMNS = ("dataset", "way", "seed", "accuracy", "log_loss", "cpu_seconds", "rounds")

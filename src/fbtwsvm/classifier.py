@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ._arrays import Array
 from ._log import shown, warn
+from .batch.choose_kernel import given_metric
 from .batch.fit import fit_rows, fits_in_memory
 from .batch.hold_out import group_numbers
 from .batch.model import BatchModel
@@ -153,7 +154,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         classifier changes fast count more, those that tell nothing count less, in up to five rounds.  "auto" does so
         where gamma is "auto" too, and takes only rounds that lower the loss of held-out rows by more than chance; it
         needs 300 distinct rows and at most 2,000 columns.  One-hot columns of one category share a factor.  "none"
-        lets all columns count alike.  Factors that are given are used as they are.
+        lets all columns count alike.  Factors that are given are used as they are.  A stream learns them from the rows
+        of its warm-up, if these are of two classes or more.
     feature_map : {"auto", "nystroem", "fourier", "orthogonal", "exact"} or transformer, default="auto"
         How the kernel is turned into features.  "auto" uses the columns themselves for the linear and additive kernels
         (up to 4,000 features), the exact kernel up to 2,000 distinct rows, and Nystroem landmarks beyond that or when
@@ -256,8 +258,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Number of rounds in which the metric was learned; 0 if it was not.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Importance of each column, in all 1: how fast the probability of the predicted class changes with it, in its
-        standard deviations, on average over rows that the model holds (training rows or landmarks).  Computed when it
-        is read.  A model without such rows, such as a stream with Fourier features, has `gradients` only.
+        standard deviations, on average over rows that the model holds (training rows, landmarks, or the rows kept of a
+        linear stream); all alike if it does not change at all.  Computed when it is read.  A model without such rows,
+        such as a stream with Fourier features, has `gradients` only.
     n_components_ : int
         Number of features after the map.
     n_features_in_ : int
@@ -417,6 +420,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def feature_importances_(self) -> Array:
         """Importance of each column, in all 1."""
         model = self._need("feature_importances_")
+        if not model.mapping.differentiable:
+            raise AttributeError(f"{type(self).__name__} has no feature_importances_: its map has no gradient.")
         if model.held_rows is None:
             raise AttributeError(
                 f"{type(self).__name__} has no feature_importances_ here: this model holds no rows to compute them "
@@ -620,8 +625,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def gradients(self, X: Any) -> Array:
         """Compute how the probability of the predicted class changes with each column.
 
-        Probabilities are here those of the closed form of coupling, which for two classes are those of
-        `predict_proba`, and for more are close to them.
+        Probabilities are here those of the closed form of coupling.  For two classes these are the ones of
+        `predict_proba`.  For more classes `predict_proba` couples pairs in another way, and its slopes differ.
 
         Parameters
         ----------
@@ -880,6 +885,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             self._validate_params()
             policies_of(parameters_of(self))
             X, y, columns = self._checked(X, y)
+            given_metric(parameters_of(self), X.shape[1])  # raises an error for an impossible one
         elif self._is_plain(model.dtype, X) and _are_plain_labels(y, X):
             self._check_domain(X)
         else:
@@ -946,9 +952,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
     def _refuse_changed(self, names: Iterable[str]) -> None:
         """Raise ValueError if one of these parameters has changed since the model began to learn."""
-        learned = self._fitted()
+        learned, parameters = self._fitted(), parameters_of(self)
         for name in names:
-            then, now = getattr(learned.parameters, name), getattr(self, name)
+            then, now = getattr(learned.parameters, name), getattr(parameters, name)
             if then is not now and then != now:
                 raise ValueError(
                     f"{name} was {then!r} when the model began to learn and is {now!r} now: that has no effect on what "
@@ -1037,8 +1043,14 @@ def parameters_of(estimator: FBTWSVM) -> Parameters:
     """Return the parameters of an estimator as one record."""
     parameters = Parameters(*_read_parameters(estimator))
     if not isinstance(parameters.metric, str):  # arrays cannot be compared as a whole
-        parameters.metric = tuple(np.ravel(parameters.metric).tolist())
+        parameters.metric = _as_tuple(parameters.metric)
     return parameters
+
+
+def _as_tuple(values: Any) -> Any:
+    """Return an array as a tuple, of tuples if it has more than one axis."""
+    items = np.asarray(values).tolist()
+    return tuple(map(_as_tuple, items)) if isinstance(items, list) else items
 
 
 def check_parameters(estimator: FBTWSVM) -> None:

@@ -278,7 +278,7 @@ def test_info(model):
 
 
 def test_a_metric_by_option(data, tmp_path):
-    for value, rounds in (("none", 0), ("columns", 1), ("1,0.5,0.5,0.5,0.25", 0)):
+    for value, rounds in (("none", 0), ("NONE", 0), ("columns", 1), ("1,0.5,0.5,0.5,0.25", 0)):
         called("train", data / "more.csv", "-t", "kind", "--id", "id", "--metric", value, "-o", tmp_path / "m.fbt")
         told = fbtwsvm_json("info", tmp_path / "m.fbt")
         assert (told["map"]["rounds"] > 0) == (rounds > 0)

@@ -323,6 +323,8 @@ def test_importances_are_bars_the_largest_on_top():
     assert ax.yaxis_inverted()
     assert "importance; 15 others" in ax.get_xlabel()
     assert widths[0] == pytest.approx(model.feature_importances_.max())
+    with pytest.raises(ValueError, match="most=0"):
+        plot.importances(model, most=0)
     with pytest.raises(ValueError, match="25 columns, and there are 2 names"):
         plot.importances(model, ["a", "b"])
 

@@ -85,6 +85,18 @@ def test_a_metric_is_the_map_of_multiplied_columns(make, kernel):
     )
 
 
+def test_a_fitted_map_keeps_its_metric():
+    metric = METRIC.copy()
+    for make in (ExactKernel, NystroemFeatures, FourierFeatures):
+        fitted = make(gamma=0.5, metric=metric).fit(TRAINING)
+        before = fitted.transform(X)
+        metric[:] = 7.0
+        fitted.set_params(metric=None)
+        np.testing.assert_array_equal(fitted.transform(X), before)
+        np.testing.assert_array_equal(fitted.metric_, METRIC)
+        metric[:] = METRIC
+
+
 def test_scaling_keeps_precision_and_zeros():
     rows = sp.random_array((20, 4), density=0.3, format="csr", dtype=np.float32, rng=0)
     multiplied = scaled(rows, METRIC)
@@ -105,9 +117,10 @@ def test_gamma_scale_of_very_many_rows_takes_some(monkeypatch):
     ("metric", "message"),
     [
         ([1.0, 2.0], "has the shape .2,.; X has 4 columns"),
-        ([1.0, -2.0, 1.0, 1.0], "at least zero"),
-        ([np.nan, 1.0, 1.0, 1.0], "finite"),
-        ([0.0] * 4, "not only zeros"),
+        ([1.0, -2.0, 1.0, 1.0], "must hold zeros and numbers from 1e-12"),
+        ([np.nan, 1.0, 1.0, 1.0], "must hold zeros and numbers"),
+        ([np.inf, 1.0, 1.0, 1.0], "must hold zeros and numbers"),
+        ([0.0] * 4, "only zeros"),
         ("wrong", "give a number for each column"),
     ],
 )

@@ -1,5 +1,6 @@
 """Gradients of the decision, and importances of columns."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -7,27 +8,28 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import softmax
 from scipy.stats import spearmanr
+from sklearn.decomposition import PCA
 from sklearn.inspection import permutation_importance
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
+from fbtwsvm.online.committee import CommitteeRule
 from helpers import clouds, stream
 
 
 def chances(model, rows):
-    """Return the probabilities whose gradients are computed: the closed form of coupling.
-
-    No class of a row may be nearly impossible: log-probabilities have a lower limit.
-    """
+    """Return the probabilities whose gradients are computed: the closed form of coupling."""
     answers = model_of(model).answers
     mapped = answers.mapping.rows(rows)
-    scores = getattr(answers.rule, "log_chances", answers.rule.scores)(mapped)
-    return softmax(scores, axis=1)
+    if isinstance(answers.rule, CommitteeRule):
+        return answers.rule.probabilities(mapped)
+    margins = np.concatenate(list(answers.rule._tiles(mapped, answers.rule.decision.learned_offsets)))
+    return softmax(-np.log(np.exp(margins).sum(axis=2)), axis=1)
 
 
 def differences(model, rows, step=1e-6):
-    """Return how the probability of the most probable class changes with each column."""
-    best, every = chances(model, rows).argmax(axis=1), np.arange(len(rows))
+    """Return how the probability of the predicted class changes with each column."""
+    best, every = np.searchsorted(model.classes_, model.predict(rows)), np.arange(len(rows))
     slopes = np.empty(rows.shape)
     for column in range(rows.shape[1]):
         moved = np.zeros(rows.shape[1])
@@ -58,6 +60,37 @@ def test_gradients_are_finite_differences(options, n_classes):
     np.testing.assert_allclose(model.gradients(sp.csr_matrix(rows)), model.gradients(rows), atol=1e-9)
 
 
+def test_gradients_are_those_of_the_predicted_class():
+    """Its pairs may contradict each other, so that another class has the larger probability of the closed form."""
+    X, y = clouds(300, 10, spread=3.0)
+    model = FBTWSVM(gamma=0.5, decision="distance").fit(X, y)
+    rows = np.random.default_rng(1).normal(0.0, 3.0, size=(80, 3))
+    predicted = np.searchsorted(model.classes_, model.predict(rows))
+    assert (chances(model, rows).argmax(axis=1) != predicted).any()
+    np.testing.assert_allclose(model.gradients(rows), differences(model, rows), rtol=1e-2, atol=1e-4)
+
+
+def test_maps_without_a_gradient_have_no_importances():
+    X, y = clouds(100, 2)
+    for options in ({"kernel": lambda A, B: A @ B.T}, {"feature_map": PCA(2)}):
+        model = FBTWSVM(**options).fit(X, y)
+        assert not hasattr(model, "feature_importances_")
+        with pytest.raises(ValueError, match="has no gradient"):
+            model.gradients(X)
+
+
+def test_very_many_classes_take_little_memory():
+    random = np.random.default_rng(0)
+    y = np.arange(600) % 300
+    X = random.normal(size=(600, 5)) + 3.0 * random.normal(size=(300, 5))[y]
+    model = FBTWSVM(kernel="linear").fit(X, y)
+    tracemalloc.start()
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 400 * 2**20
+
+
 def test_two_classes_have_the_gradients_of_predict_proba():
     X, y = clouds(200, 2)
     model = FBTWSVM(gamma=0.1).fit(X, y)
@@ -67,8 +100,10 @@ def test_two_classes_have_the_gradients_of_predict_proba():
     np.testing.assert_allclose(np.abs(found), slopes, atol=1e-6)
 
 
-def test_a_committee_has_the_gradients_of_all_its_members():
-    X, y = clouds(400, 3, spread=4.0)
+@pytest.mark.parametrize("spread", [0.5, 4.0])
+def test_a_committee_has_the_gradients_of_all_its_members(spread):
+    """Also where a member is so sure that its log-probability has reached its lower limit."""
+    X, y = clouds(400, 3, spread=spread)
     model = stream(FBTWSVM(gamma=0.1, decay="auto", warm_up=100, n_components=30, random_state=0), X, y, 40)
     np.testing.assert_allclose(model.gradients(X[:20]), differences(model, X[:20]), rtol=1e-3, atol=1e-5)
 

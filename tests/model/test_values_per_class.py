@@ -26,8 +26,8 @@ def test_a_pair_is_for_two_classes(value):
     ("value", "n_classes", "message"),
     [
         ((1.0, 2.0), 3, "this y has 3 classes"),
-        ((1.0, 2.0, 3.0), 2, "a pair is for two classes"),
-        ((1.0,), 2, "a pair is for two classes"),
+        ((1.0, 2.0, 3.0), 2, "give one number, or for two classes a pair"),
+        ((1.0,), 2, "give one number, or for two classes a pair"),
         ((1.0, 0.0), 2, "must be positive and finite"),
         ((1.0, -1.0), 2, "must be positive and finite"),
         ((1.0, np.nan), 2, "must be positive and finite"),

@@ -3,10 +3,11 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from fbtwsvm import FBTWSVM
+from fbtwsvm import FBTWSVM, FBTWSVMCV
 from fbtwsvm.classifier import model_of
 from fbtwsvm.river import RiverFBTWSVM
 from helpers import assert_same_answers, stream
@@ -129,6 +130,37 @@ def test_models_with_different_metrics_are_not_merged():
         one.merge(other)
     assert pickle.dumps(one) == before
     assert one.merge(same).inspect().seen == 600
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series])
+def test_a_given_metric_of_any_kind_goes_on_after_a_fit(kind):
+    X, y = rows(600, 2)
+    for options in ({}, {"n_components": 40}):
+        model = FBTWSVM(gamma=0.2, metric=kind(GIVEN), random_state=0, **options).fit(X[:300], y[:300])
+        assert model.partial_fit(X[300:], y[300:]).inspect().seen == 600
+    with pytest.raises(ValueError, match="metric was"):
+        FBTWSVM(gamma=0.2, metric=kind(GIVEN)).fit(X, y).set_params(metric=np.ones(4)).partial_fit(X, y)
+
+
+@pytest.mark.parametrize("feature_map", ["auto", "fourier"])
+def test_unlearn_names_a_metric_that_was_learned_with_a_given_gamma(feature_map):
+    X, y = rows(500)
+    model = FBTWSVM(gamma=0.2, metric="columns", feature_map=feature_map, random_state=0)
+    assert set(model.fit(X, y).unlearn(X[:2], y[:2]).remaining) == {"metric"}
+    model = FBTWSVM(gamma=0.2, metric="columns", feature_map=feature_map, warm_up=200, random_state=0)
+    assert model.partial_fit(X, y).unlearn(X[:2], y[:2]).remaining["metric"] == [0, 1]
+
+
+def test_unlearn_names_a_metric_that_a_search_has_learned():
+    X, y = rows(600)
+    best = FBTWSVMCV(gamma=3, C=[1.0], reg=[0.01], membership=None).fit(X, y).best_estimator_
+    assert best.n_rounds_ > 0
+    assert "metric" in best.unlearn(X[:1], y[:1]).remaining
+
+
+def test_a_provisional_model_learns_no_metric():
+    X, y = rows(600)
+    assert FBTWSVM(metric="columns").partial_fit(X[:200], y[:200]).n_rounds_ == 0
 
 
 def test_a_metric_cannot_change_on_a_stream():

@@ -446,6 +446,17 @@ def test_a_metric_with_the_other_search():
     assert set(search.cv_results_["param_metric"]) <= {"none", "columns"}
 
 
+@pytest.mark.parametrize("metric", ["auto", "columns", "none"])
+def test_without_a_search_for_gamma_folds_and_last_fit_have_the_metric_of_the_estimator(metric):
+    X, y = board(600, 4)
+    for gamma in (0.125, "auto"):
+        search = FBTWSVMCV(FBTWSVM(gamma=gamma, metric=metric), **{**SMALL_SEARCH, "gamma": None}).fit(X, y)
+        wanted = GridSearchCV(FBTWSVM(gamma=gamma, metric=metric), {"C": [1.0]}, cv=search.cv).fit(X, y)
+        assert search.best_score_ == pytest.approx(wanted.best_score_, abs=0.03)  # coarser planes, fewer offsets
+        np.testing.assert_array_equal(search.best_estimator_.metric_, wanted.best_estimator_.metric_)
+        np.testing.assert_allclose(search.feature_importances_.sum(), 1.0)
+
+
 def test_metrics_that_cannot_be_searched():
     X, y = board(100, 1)
     with pytest.raises(ValueError, match="metric='none': give a list"):

@@ -22,14 +22,12 @@ from ..features.kernels import gamma_scale, scaled, similarity
 from ..model.rows import TrainingRows
 from ..model.settings import Parameters
 from .hold_out import ENOUGH, contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
-from .ridge import HeldOut, held_out_hits, landmark_rows
+from .ridge import HeldOut, held_out_hits, landmark_count, landmark_rows
 from .trial_rows import TrialRows
 
 _LOWEST, _HIGHEST = -5, 6  # powers of 2, times "scale": the values of gamma that are tried
 _SAMPLE, _OF_EACH_CLASS = 1200, 15  # rows of the sample: so many, or so many for each class
 _SECOND_SAMPLE, _SECOND_SHARE = 4000, 5  # a second sample of much data: so many rows, but at most one in five
-_ROWS_OF_LANDMARK = 6  # rows of a sample for each landmark
-_FEWEST_ROWS, _LANDMARKS = 3, 200  # in a small sample, so few rows for each of so many landmarks
 _BELOW, _ABOVE = 1, 3  # powers around that of the first sample which are tried on the second
 _FAR_BEHIND = 0.1  # accuracy below the best at which larger powers are not tried any more
 _ORDER_MATTERS = 0.1  # accuracy that contiguous thirds must lose against random ones to decide
@@ -154,8 +152,7 @@ class _Ladder:
     ) -> None:
         self.X = scaled(sample.X.astype(np.float64), metric)
         self.labels, self.weights, self.powers = sample.labels, sample.weights, powers
-        count = max(sample.n // _ROWS_OF_LANDMARK, min(sample.n // _FEWEST_ROWS, _LANDMARKS), 1)
-        self.landmarks = random.permutation(sample.n)[:count]
+        self.landmarks = random.permutation(sample.n)[: landmark_count(sample.n)]
         self.judged = np.ones(sample.n, dtype=bool)
         self.judged[self.landmarks] = False  # a landmark has a feature of its own, which no new row has
         self.similarities = similarity(kernel, scale * 2.0 ** powers[0])(self.X, self.X[self.landmarks])

@@ -43,7 +43,7 @@ def choose_kernel(
     gamma = gamma_in(metric)
     if gamma is None or metric is not None or quick or not learns_metric(parameters) or trial.all.n_classes < 2:
         return KernelChoice(gamma, metric)
-    always, any_gamma = parameters.metric == "columns", isinstance(parameters.gamma, str)
+    always, any_gamma = parameters.metric == "columns", parameters.gamma == "auto"
     learned = learn_metric(trial, str(parameters.kernel), gamma, always=always, any_gamma=any_gamma)
     if learned is None:
         return KernelChoice(gamma)

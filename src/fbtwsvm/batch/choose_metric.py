@@ -24,20 +24,22 @@ from ..features.gradients import kernel_gradient
 from ..features.kernels import scaled, similarity
 from ..solver.factors import gram_matrix
 from .hold_out import ENOUGH, FOLDS, contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
-from .ridge import RIDGE, landmark_rows, one_against_rest, ridge_factor
+from .ridge import RIDGE, landmark_count, landmark_rows, one_against_rest, ridge_factor
 from .trial_rows import TrialRows
 
 _SAMPLE, _OF_EACH_CLASS = 2000, 25  # rows of the sample: so many, or so many for each class
 _LARGE_SAMPLE, _SHARE = 4000, 5  # of much data: so many rows, but at most one in five
-_ROWS_OF_LANDMARK, _MOST_LANDMARKS = 6, 400
-_FEWEST_ROWS, _LANDMARKS = 3, 200  # in a small sample, so few rows for each of so many landmarks
-_LEAST_ROWS = 300  # with fewer rows, "auto" takes no metric: chance is too large
+_MOST_LANDMARKS = 400
+_LEAST_DISTINCT = 300  # with fewer distinct rows, "auto" takes no metric: chance is too large
 _MOST_COLUMNS = 2000  # with more columns, "auto" takes no metric: it would take too long
 _RIDGE = 10.0 * RIDGE  # smoother than the classifier: slopes are noisier than values
 _ROUNDS = 5
-_FIRST, _LATER = 2.0, 1.0  # standard errors by which the loss must fall in the first round, and in later ones
-_STEPS = 3  # most doublings of gamma in a round
+_FIRST, _LATER = 3.0, 1.0  # standard errors by which the loss must fall in the first round, and in later ones
+_STEPS = 10  # most times that gamma is doubled or halved in a round
 _GRADIENT_ROWS = 600
+_MOST_SLOPES = 2**25  # numbers that the slopes of one class in a kernel other than rbf may take
+_WIDE = 100  # beyond so many columns, distances are computed in float32
+_MOST_DENSE = 2**26  # numbers of sparse rows that are made dense to find one-hot columns
 _SIGNS = 4  # random sums of the classes whose gradients stand for those of many classes
 _FLOOR = 1e-3  # smallest factor, times the largest
 _SHARPNESS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)  # factors that turn ridge values into log-odds
@@ -82,13 +84,16 @@ def learn_metric(
     any_gamma  judge factors with the gamma that suits them best, rather than with `gamma`
     """
     n_columns = trial.all.X.shape[1]
-    if n_columns < 2 or (not always and (trial.all.n < _LEAST_ROWS or n_columns > _MOST_COLUMNS)):
+    if n_columns < 2 or (not always and (trial.all.n < _LEAST_DISTINCT or n_columns > _MOST_COLUMNS)):
         return None
     with one_blas_thread():  # the matrices are small
-        return _Trial(trial, kernel, any_gamma=any_gamma).run(gamma, always=always)
+        rounds = _Rounds(trial, kernel, any_gamma=any_gamma)
+        if len(rounds.labels) < _LEAST_DISTINCT and not always:
+            return None
+        return rounds.run(gamma, always=always)
 
 
-class _Trial:
+class _Rounds:
     """A sample of the rows, and the rounds that are judged on it."""
 
     def __init__(self, trial: TrialRows, kernel: str, *, any_gamma: bool) -> None:
@@ -97,11 +102,10 @@ class _Trial:
         drawn = trial.sample(size, random)
         sample = drawn.rows
         self.kernel, self.any_gamma, self.random = kernel, any_gamma, random
-        self.X: Any = sample.X.astype(np.float64)
+        self.X: Any = sample.X.astype(np.float32 if sample.X.shape[1] > _WIDE else np.float64)
         self.labels, self.weights = sample.labels, sample.weights / sample.weights.mean()
         self.targets = one_against_rest(self.labels)
-        count = max(min(sample.n // _ROWS_OF_LANDMARK, _MOST_LANDMARKS), min(sample.n // _FEWEST_ROWS, _LANDMARKS), 1)
-        self.landmarks = random.permutation(sample.n)[:count]
+        self.landmarks = random.permutation(sample.n)[: landmark_count(sample.n, _MOST_LANDMARKS)]
         self.judged = np.ones(sample.n, dtype=bool)
         self.judged[self.landmarks] = False
         self.folds = shuffled_folds(self.labels, random)
@@ -158,9 +162,9 @@ class _Trial:
             return True
         in_order = copy(self)
         in_order.folds = contiguous_folds(self.labels)
-        before = in_order._judge([start.learners[0].factors] * FOLDS, start.gamma)
+        before = in_order._best_gamma([start.learners[0].factors] * FOLDS, start.gamma)
         after = in_order._judge([_mean_factors(taken)] * FOLDS, taken.gamma)
-        return in_order._mean(after.errors) <= in_order._mean(before.errors)
+        return _gain(before.errors, after.errors, in_order._judged_weights()) > _LATER
 
     def _best_gamma(self, factors: list[Array], gamma: float) -> _Round:
         """Judge factors with gamma, and with doubled and halved values as long as these are better."""
@@ -182,7 +186,7 @@ class _Trial:
         for fold, own in enumerate(factors):
             if fold == 0 or own is not factors[fold - 1]:
                 X = scaled(self.X, own)
-                similarities = similarity(self.kernel, gamma)(X, X[self.landmarks])
+                similarities = similarity(self.kernel, gamma)(X, X[self.landmarks]).astype(np.float64)
             learner = _Learner(own, similarities, self._planes(similarities, fold))
             part = np.flatnonzero((self.folds == fold) & self.judged)
             values[part] = similarities[part] @ learner.planes[:-1] + learner.planes[-1]
@@ -211,7 +215,8 @@ class _Trial:
         X, planes = scaled(self.X, learner.factors), learner.planes[:-1]
         landmarks = X[self.landmarks]
         training = np.flatnonzero(self.folds != fold)
-        some = training[:: max(1, len(training) // _GRADIENT_ROWS)]
+        most = _GRADIENT_ROWS if self.kernel == "rbf" else min(_GRADIENT_ROWS, _MOST_SLOPES // landmarks.size + 1)
+        some = training[:: max(1, len(training) // most)]
         squares = np.zeros(X.shape[1])
         for part in tiles(0, len(some), _TILE):
             own = some[part]
@@ -222,7 +227,7 @@ class _Trial:
                 squares += self.weights[own] @ np.square(slopes)
         slopes = learner.factors * np.sqrt(squares)
         for block in self.blocks:
-            slopes[block] = np.sqrt(np.mean(np.square(slopes[block])))
+            slopes[block] = np.sqrt(np.square(slopes[block]).sum() / (self.variances[block] > 0).sum())
         return self._normalised(np.maximum(slopes, _FLOOR * slopes.max()))
 
     def _class_weights(self, n: int, planes: Array) -> list[Array]:
@@ -243,18 +248,21 @@ class _Trial:
         return factors * np.sqrt(total / spread) if spread > 0 else np.ones_like(factors)
 
 
-def one_hot_blocks(X: Array) -> list[slice]:
+def one_hot_blocks(X: Any) -> list[slice]:
     """Return the blocks of neighbouring columns that stand for one category each.
 
     Such columns have two values each, also after scaling, and exactly one of them has its larger value in every row.
+    Constant columns among them stand for values that do not occur.
     """
     if sp.issparse(X):
-        return []
-    low, high = X.min(axis=0), X.max(axis=0)
-    two_valued = np.isin((X - low) / np.where(low < high, high - low, 1.0), (0.0, 1.0)).all(axis=0) & (low < high)
+        if X.shape[0] * X.shape[1] > _MOST_DENSE:
+            return []
+        X = X.toarray()
+    low, high = np.asarray(X.min(axis=0)), np.asarray(X.max(axis=0))
+    two_valued = np.asarray(np.isin((X - low) / np.where(low < high, high - low, 1.0), (0.0, 1.0)).all(axis=0))
     blocks, first, count = [], 0, np.zeros(len(X), dtype=np.int64)
     for column in range(X.shape[1]):
-        marked = X[:, column] == high[column]
+        marked = (X[:, column] == high[column]) & (low[column] < high[column])
         if not two_valued[column]:
             first, count = column + 1, np.zeros_like(count)
             continue

@@ -15,6 +15,8 @@ from .._arrays import Array
 from .._linalg import lower_factor
 
 _JITTER = 1e-7  # times the number of landmarks: keeps their kernel matrix definite
+_ROWS_OF_LANDMARK = 6  # rows of a sample for each landmark
+_FEWEST_ROWS, _LANDMARKS = 3, 200  # in a small sample, so few rows for each of so many landmarks
 RIDGE = 0.01  # for mapped rows with a mean square norm of about one: the default `reg` of the planes
 
 
@@ -72,6 +74,12 @@ def _sums(rows: Array, targets: Array, root: Array, part: Array) -> tuple[Array,
 def one_against_rest(labels: Array) -> Array:
     """Return targets (n, n_classes) of labels 0, 1, 2, ...: 1 for the class of a row, -1 for the others."""
     return np.where(labels[:, None] == np.arange(labels.max() + 1), 1.0, -1.0)
+
+
+def landmark_count(n: int, most: int | None = None) -> int:
+    """Return the number of landmarks of a sample: one for six rows, and in a small one up to 200, one for three."""
+    usual = n // _ROWS_OF_LANDMARK
+    return max(usual if most is None else min(usual, most), min(n // _FEWEST_ROWS, _LANDMARKS), 1)
 
 
 def landmark_rows(similarities: Array, landmarks: Array) -> tuple[Array, Array]:

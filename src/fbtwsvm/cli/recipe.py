@@ -130,7 +130,9 @@ def _build(values: dict[str, Any]) -> Recipe:
         if columns.get(name, allowed[0]) not in allowed:
             raise typer.BadParameter(f"--{name} is one of {', '.join(allowed)}, not {columns[name]!r}")
     for name, value in parameters.items():
-        if name not in _WITH_NONE or value != "none":
+        if name in _WITH_NONE and isinstance(value, str) and value.lower() == "none":
+            parameters[name] = "none"
+        else:
             parameters[name] = parsed(value)
     recipe = Recipe(parameters, columns)
     recipe.estimator()

@@ -190,9 +190,9 @@ class _Planes:
     def _similarities(self, transformer: Any, anchors: Any, rows: str) -> str:
         """Add k(x, anchors), in the metric of the map."""
         graph = self.graph
-        dense = scaled(anchors.toarray() if hasattr(anchors, "toarray") else anchors, transformer.metric)
-        if transformer.metric is not None:
-            rows = graph.add("Mul", rows, transformer.metric)
+        dense = scaled(anchors.toarray() if hasattr(anchors, "toarray") else anchors, transformer.metric_)
+        if transformer.metric_ is not None:
+            rows = graph.add("Mul", rows, transformer.metric_)
         if transformer.kernel == "linear":
             return graph.add("MatMul", rows, dense.T)
         if transformer.kernel == "rbf":

@@ -26,22 +26,19 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         raise NotImplementedError
 
     def _check_training_rows(self, X: Any) -> Any:
-        """Validate parameters and training rows, and set `gamma_`."""
+        """Validate parameters and training rows, and set `gamma_` and `metric_`."""
         self._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_domain(self.kernel, X)
         if hasattr(self, "gamma"):
-            metric = self._check_metric(X.shape[1])
-            self.gamma_ = gamma_scale(X, self.kernel, metric=metric) if self.gamma == "scale" else float(self.gamma)
+            self.metric_ = None if self.metric is None else check_metric(self.metric, self.kernel, X.shape[1])
+            given = self.gamma != "scale"
+            self.gamma_ = float(self.gamma) if given else gamma_scale(X, self.kernel, metric=self.metric_)
         return X
 
     def gradient(self, X: Array, weights: Array) -> Array:
         """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""
         raise NotImplementedError
-
-    def _check_metric(self, n_columns: int) -> Array | None:
-        """Return the metric, or refuse one that the kernel cannot have."""
-        return None if self.metric is None else check_metric(self.metric, self.kernel, n_columns)
 
     def _check_rows(self, X: Any) -> Any:
         """Validate rows that are to be mapped."""

@@ -33,6 +33,8 @@ class ExactKernel(FeatureMap):
         The training rows.
     gamma_ : float
         The value of gamma in use.
+    metric_ : ndarray of shape (n_features_in_,) or None
+        The factors in use.
 
     Examples
     --------
@@ -62,7 +64,7 @@ class ExactKernel(FeatureMap):
 
     def map(self, X: Any) -> Array:
         """Map rows without checking them."""
-        matrix = similarity(self.kernel, self.gamma_, self.metric)(X, self.rows_.astype(X.dtype, copy=False))
+        matrix = similarity(self.kernel, self.gamma_, self.metric_)(X, self.rows_.astype(X.dtype, copy=False))
         return np.asarray(matrix, dtype=X.dtype)
 
     def gradient(self, X: Array, weights: Array) -> Array:

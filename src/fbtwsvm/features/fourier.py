@@ -45,6 +45,8 @@ class FourierFeatures(FeatureMap):
         The phases, in [0, 2 pi).
     gamma_ : float
         The value of gamma in use.
+    metric_ : ndarray of shape (n_features_in_,) or None
+        The factors in use.
 
     Examples
     --------
@@ -99,8 +101,8 @@ class FourierFeatures(FeatureMap):
         else:
             scale = self.gamma_ if self.kernel == "laplacian" else 0.5
             frequencies = scale * random.standard_cauchy((n_features, count))
-        if self.metric is not None:  # part of the frequencies, so that mapping rows costs no more
-            frequencies = frequencies * np.asarray(self.metric)[:, None]
+        if self.metric_ is not None:  # part of the frequencies, so that mapping rows costs no more
+            frequencies = frequencies * self.metric_[:, None]
         self.phases_ = random.uniform(0.0, 2.0 * np.pi, size=count).astype(X.dtype)
         self.frequencies_ = frequencies.astype(X.dtype)
         self._n_features_out = self.n_components

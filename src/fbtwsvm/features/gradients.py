@@ -47,9 +47,9 @@ def kernel_gradient(
 
 def scaled_kernel_gradient(transformer: Any, anchors: Any, X: Array, weights: Array) -> Array:
     """Return the same for the kernel, gamma and metric of a fitted map, with similarities to `anchors`."""
-    rows, others = scaled(X, transformer.metric), scaled(anchors, transformer.metric)
+    rows, others = scaled(X, transformer.metric_), scaled(anchors, transformer.metric_)
     slopes = kernel_gradient(transformer.kernel, transformer.gamma_, rows, others, weights)
-    return np.asarray(scaled(slopes, transformer.metric))
+    return np.asarray(scaled(slopes, transformer.metric_))
 
 
 def additive_gradient(X: Array, weights: Array, spectrum: Array, interval: float) -> Array:
@@ -78,17 +78,23 @@ def wave_gradient(X: Array, weights: Array, frequencies: Array, phases: Array, s
     return gradient if shift is None else gradient / (X + shift)
 
 
-def sampler_gradient(transformer: Any, X: Array, weights: Array) -> Array:
-    """Return the gradients of weights_i.z(x) for a map of scikit-learn, or refuse a map that is not known."""
+def is_sampler(transformer: Any) -> bool:
+    """Whether a map is one of scikit-learn's, whose gradient is known."""
     from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler  # slow to import
 
+    return isinstance(transformer, AdditiveChi2Sampler | SkewedChi2Sampler)
+
+
+def sampler_gradient(transformer: Any, X: Array, weights: Array) -> Array:
+    """Return the gradients of weights_i.z(x) for a map of scikit-learn, or refuse a map that is not known."""
+    from sklearn.kernel_approximation import AdditiveChi2Sampler  # slow to import
+
+    if not is_sampler(transformer):
+        raise ValueError(f"The map {type(transformer).__name__} has no gradient: use a kernel that is given by name.")
     if isinstance(transformer, AdditiveChi2Sampler):
         interval = {1: 0.8, 2: 0.5, 3: 0.4}.get(transformer.sample_steps, 0.0)
         interval = interval if transformer.sample_interval is None else transformer.sample_interval
         spectrum = interval / np.cosh(np.pi * interval * np.arange(transformer.sample_steps))
         return additive_gradient(X, weights, spectrum, interval)
-    if isinstance(transformer, SkewedChi2Sampler):
-        return wave_gradient(
-            X, weights, transformer.random_weights_, transformer.random_offset_, float(transformer.skewedness)
-        )
-    raise ValueError(f"The map {type(transformer).__name__} has no gradient: use a kernel that is given by name.")
+    frequencies, phases = transformer.random_weights_, transformer.random_offset_
+    return wave_gradient(X, weights, frequencies, phases, float(transformer.skewedness))

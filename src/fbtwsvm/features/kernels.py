@@ -32,6 +32,7 @@ _STRIP = 64
 _MOST_DENSE = 2**26  # numbers of sparse rows that are made dense
 _MOST_IN_METRIC = 2**17  # rows that are multiplied by a metric at once
 _MOST_ROUNDING = 1e-3  # largest rounding error of gamma ||x - y||^2
+_LARGEST_FACTOR = 1e12  # of a metric: its squares stay finite, also in float32
 SKEW = 1.0  # the c of the skewed kernels, as in scikit-learn's SkewedChi2Sampler
 
 
@@ -100,15 +101,17 @@ def check_domain(kernel: str | Kernel, X: Any) -> None:
 def check_metric(metric: Any, kernel: str | Kernel, n_columns: int) -> Array:
     """Return a metric as an array, or refuse it."""
     if kernel not in USES_GAMMA:
-        raise ValueError(f"metric exists for kernel='rbf' and 'laplacian', got kernel={kernel!r}: use metric=None.")
-    try:
-        factors = np.asarray(metric, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"metric={metric!r}: give a number for each column.") from error
-    if factors.shape != (n_columns,):
-        raise ValueError(f"metric has the shape {factors.shape}; X has {n_columns} columns: give a number for each.")
-    if not (np.isfinite(factors).all() and (factors >= 0).all() and factors.any()):
-        raise ValueError("metric must hold finite numbers of at least zero, and not only zeros.")
+        raise ValueError(f"metric exists for kernel='rbf' and 'laplacian', got kernel={kernel!r}: leave it out.")
+    given = np.asarray(metric)
+    if given.dtype.kind not in "iufb":
+        raise ValueError(f"metric={metric!r}: give a number for each column.")
+    if given.shape != (n_columns,):
+        raise ValueError(f"metric has the shape {given.shape}; X has {n_columns} columns: give a number for each.")
+    factors = np.array(given, dtype=np.float64)
+    if not ((factors == 0) | ((factors >= 1.0 / _LARGEST_FACTOR) & (factors <= _LARGEST_FACTOR))).all():
+        raise ValueError(f"metric must hold zeros and numbers from {1.0 / _LARGEST_FACTOR:g} to {_LARGEST_FACTOR:g}.")
+    if not factors.any():
+        raise ValueError("metric holds only zeros: at least one column must count.")
     return factors
 
 

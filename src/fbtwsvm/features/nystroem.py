@@ -53,6 +53,8 @@ class NystroemFeatures(FeatureMap):
         The matrix L^-T.
     gamma_ : float
         The value of gamma in use.
+    metric_ : ndarray of shape (n_features_in_,) or None
+        The factors in use.
 
     Examples
     --------
@@ -98,7 +100,7 @@ class NystroemFeatures(FeatureMap):
         count = min(_DEFAULT_COMPONENTS, n) if self.n_components == "auto" else int(self.n_components)
         check_landmarks(count, n)
         random = check_random_state(self.random_state)
-        kernel = similarity(self.kernel, self.gamma_, self.metric)
+        kernel = similarity(self.kernel, self.gamma_, self.metric_)
         self.landmark_indices_ = None
         if self.landmarks == "kmeans":
             self.landmarks_ = _cluster_centres(X, count, random)
@@ -115,7 +117,7 @@ class NystroemFeatures(FeatureMap):
     def _normalise(self, dtype: np.dtype) -> None:
         """Compute the normalisation from the landmarks."""
         precise = self.landmarks_.astype(np.float64)
-        between = similarity(self.kernel, self.gamma_, self.metric)(precise, precise)
+        between = similarity(self.kernel, self.gamma_, self.metric_)(precise, precise)
         # Similarities in float32 have rounding errors: directions smaller than these carry no information.
         factor = _jittered_factor(between, 1e-7 if dtype == np.float32 else 1e-11)
         inverse, _ = dtrtri(factor, lower=True)
@@ -145,7 +147,7 @@ class NystroemFeatures(FeatureMap):
     def map(self, X: Any) -> Array:
         """Map rows without checking them."""
         landmarks = self.landmarks_.astype(X.dtype, copy=False)
-        similarities = similarity(self.kernel, self.gamma_, self.metric)(X, landmarks)
+        similarities = similarity(self.kernel, self.gamma_, self.metric_)(X, landmarks)
         columns = np.ascontiguousarray(similarities, dtype=X.dtype).T  # for BLAS, which stores matrices by column
         # L^-T is triangular, which halves the work.  The matrix that a user's kernel returned must not be overwritten.
         multiply = get_blas_funcs("trmm", (columns,))

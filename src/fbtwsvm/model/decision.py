@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -109,6 +109,10 @@ class Rule(Protocol):
     def decision(self) -> Decision:
         """Offsets and slopes."""
 
+    @property
+    def least_chance(self) -> float:
+        """Smallest log-probability that each of them gives to a class."""
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -163,6 +167,8 @@ class PairRule:
         if self.decision.calibrated:
             return self._with_winner_first(rows, learned, _pair_loops.couple)
         return np.concatenate([_pair_loops.couple(margins) for margins in self._tiles(rows, learned)])
+
+    least_chance: ClassVar[float] = -np.inf
 
     def members(self) -> list[tuple[float, Array]]:
         """Return the planes with the factor 1."""

@@ -1,7 +1,8 @@
 """Gradients of the decision, and from them the importance of each column.
 
-The probability of a class is that of the closed form of coupling: p_k is proportional to exp(a_k), where a_k is the sum
-over the members of a committee (one, unless decay="auto") of -trust log sum_j exp(m_kj), and m are the pair margins.
+The probability of class k is that of the closed form of coupling, proportional to 1 / sum_j exp(m_kj), where m are the
+pair margins.  A committee (decay="auto") adds up the logarithms of these probabilities, each at least `least_chance`,
+with trust as weights.
 """
 
 from __future__ import annotations
@@ -10,19 +11,20 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 
 from .._arrays import Array, tiles
 from . import _pair_loops
 from .decision import Answers, PairRule
 
-_TILE = 256  # rows whose gradients are computed together
-_MOST_ROWS = 500  # rows that importances are the mean of
+_TILE_BYTES = 16 * 2**20  # size of the plane values of the rows whose gradients are computed together
+_MOST_ROWS, _MOST_VALUES = 500, 10_000_000  # rows that importances are the mean of, and plane values of these
 
 
 def gradients(answers: Answers, X: Any) -> Array:
-    """Return the gradient of the probability of the class that is most probable, at each row: (n, n_columns)."""
-    parts = [X[part] for part in tiles(0, X.shape[0], _TILE)]
+    """Return the gradient of the probability of the predicted class at each row: (n, n_columns)."""
+    size = max(1, _TILE_BYTES // (8 * len(answers.classes) ** 2))
+    parts = [X[part] for part in tiles(0, X.shape[0], size)]
     return np.concatenate([_gradients(answers, part.toarray() if sp.issparse(part) else part) for part in parts])
 
 
@@ -30,15 +32,18 @@ def _gradients(answers: Answers, X: Array) -> Array:
     rule, rows = answers.rule, answers.mapping.rows(X)
     members = rule.members()
     softened = [_softened(PairRule(rule.decision, planes), rows) for _, planes in members]
-    scores = sum(trust * -sums for (trust, _), (_, _, sums) in zip(members, softened, strict=True))
-    chances = softmax(scores, axis=1)
-    every, best = np.arange(len(rows)), chances.argmax(axis=1)
-    pulls = -chances * chances[every, best][:, None]  # slopes of the probability in the scores
-    pulls[every, best] += chances[every, best]
+    logs = [-sums - logsumexp(-sums, axis=1, keepdims=True) for _, _, sums in softened]
+    scores = sum(trust * np.maximum(log, rule.least_chance) for (trust, _), log in zip(members, logs, strict=True))
+    chances = softmax(scores, axis=1) if members else np.full((len(rows), len(answers.classes)), 1.0)
+    every, winners = np.arange(len(rows)), rule.winners(rows)
+    pulls = -chances * chances[every, winners][:, None]  # slopes of the probability in the scores
+    pulls[every, winners] += chances[every, winners]
     slopes = np.triu(rule.decision.slopes, 1)
     total = np.zeros((len(rows), rows.shape[1]))
-    for (trust, planes), (values, shares, _) in zip(members, softened, strict=True):
-        of_margins = -trust * pulls[:, :, None] * shares
+    for (trust, planes), (values, shares, _), log in zip(members, softened, logs, strict=True):
+        free = pulls * (log > rule.least_chance)
+        free -= np.exp(log) * free.sum(axis=1, keepdims=True)  # the probabilities of a member add up to one
+        of_margins = -trust * free[:, :, None] * shares
         of_margins = (of_margins - of_margins.transpose(0, 2, 1)) * slopes  # m_ba = -m_ab: one of each pair
         of_planes = of_margins - of_margins.transpose(0, 2, 1)
         # A margin has the logarithms of both values; below the floor they are constant.
@@ -65,7 +70,8 @@ def importances(answers: Answers, rows: Any) -> Array:
 
     It is the mean of |slope| times the standard deviation of the column, over some of the rows.
     """
-    some = np.unique(np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], _MOST_ROWS)).astype(np.int64))
+    most = min(rows.shape[0], _MOST_ROWS, max(20, _MOST_VALUES // len(answers.classes) ** 2))
+    some = np.unique(np.linspace(0, rows.shape[0] - 1, most).astype(np.int64))
     rows = rows[some]
     dense = (rows.toarray() if sp.issparse(rows) else rows).astype(np.float64)
     found = np.abs(gradients(answers, dense)).mean(axis=0) * dense.std(axis=0)

@@ -16,7 +16,7 @@ from .._threads import Threads, each_in
 from ..features.base import FeatureMap
 from ..features.exact import ExactKernel
 from ..features.fourier import FourierFeatures
-from ..features.gradients import sampler_gradient
+from ..features.gradients import is_sampler, sampler_gradient
 from ..features.kernels import Kernel, is_normalised
 from ..features.nystroem import NystroemFeatures
 from .rows import TrainingRows
@@ -83,7 +83,12 @@ class Mapping:
     @property
     def metric(self) -> Array | None:
         """Factors of the columns; None if all count alike."""
-        return getattr(self.transformer, "metric", None)
+        return getattr(self.transformer, "metric_", None)
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the map has a gradient."""
+        return self.transformer is None or self.threaded or is_sampler(self.transformer)
 
     @classmethod
     def fit(

@@ -250,7 +250,9 @@ def per_class(name: str, value: Any, n_classes: int) -> Array:
         values = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}={value!r}: give a positive number, or for two classes a pair of them.") from error
-    if values.shape != (2,) or n_classes != 2:
+    if values.shape != (2,):
+        raise ValueError(f"{name}={value!r}: give one number, or for two classes a pair of them.")
+    if n_classes != 2:
         raise ValueError(
             f"{name}={value!r}: a pair is for two classes (the first value for the plane near classes_[0]); this "
             f"y has {n_classes} classes. Give one number."

@@ -57,7 +57,8 @@ def unlearn_from(
     if from_rows or (isinstance(parameters.gamma, str) and fit.gamma is not None):
         for position in range(len(rows)):
             report.add("warm_up", position)
-            if fit.mapping.rounds:
-                report.add("metric", position)
+    if fit.mapping.rounds:
+        for position in range(len(rows)):
+            report.add("metric", position)
     report.count_removed(len(rows))
     return model, report

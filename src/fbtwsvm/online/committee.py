@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import softmax
@@ -19,6 +20,8 @@ RATE = 0.01  # step length of trust
 @dataclass(frozen=True)
 class CommitteeRule:
     """The decision rule of a committee, with the methods of `PairRule`."""
+
+    least_chance: ClassVar[float] = _pair_loops.LEAST_CHANCE
 
     decision: Decision
     trust: Array

@@ -408,11 +408,11 @@ class StreamModel:
         for member in clone.members:
             times = take_out(member, chunk, self.classes, renewed_at, report)
             clone.tested.remove(times[times >= 0])
-            if self.warm_up_matters:
-                for i in np.flatnonzero(times < self.n_warm_up):  # also those whose time is not known
+            for i in np.flatnonzero(times < self.n_warm_up):  # also those whose time is not known
+                if self.warm_up_matters:
                     report.add("warm_up", int(i))
-                    if self.mapping.rounds:
-                        report.add("metric", int(i))
+                if self.mapping.rounds:
+                    report.add("metric", int(i))
         for i in np.flatnonzero(self.mapping.is_landmark(rows.X)):
             report.add("landmark", int(i))
         for reason in clone._influenced():
@@ -442,8 +442,8 @@ class StreamModel:
         """Return a model of the rows of both."""
         if not self.mapping.same_metric(other.mapping):
             raise ValueError(
-                "merge: the models have learned different metrics, so their sums cannot be added. Give both the same "
-                "metric, such as metric='none' or metric=first.metric_, and one map."
+                "merge: the models have different metrics, so their sums cannot be added. Give both the same metric, "
+                "such as metric='none' or metric=first.metric_, and one map."
             )
         if not self.mapping.same_as(other.mapping) or self.merge_key() != other.merge_key():
             raise ValueError(

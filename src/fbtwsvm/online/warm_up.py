@@ -158,6 +158,8 @@ def small_stream(parameters: Parameters) -> Parameters:
     count = parameters.n_components
     small = _EARLY_COMPONENTS if count == "auto" else min(_EARLY_COMPONENTS, int(count))
     changes: dict[str, Any] = {"warm_up": _EARLY, "n_components": small, "drift_detector": None}
+    if isinstance(parameters.metric, str):  # there are too few rows to learn one
+        changes["metric"] = "none"
     if not parameters.names_map:  # a transformer of the user may need more rows
         changes |= {"feature_map": "auto", "kernel": "rbf", "gamma": "auto"}
     return replace(parameters, **changes)

@@ -11,6 +11,7 @@ from matplotlib.colors import PowerNorm
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
 from .._arrays import Array
+from ..classifier import model_of
 from ..data.table_model import TableModel
 from ..evaluate._drawing import (
     class_colours,
@@ -285,10 +286,11 @@ def _has_many_classes(model: TableModel) -> bool:
 
 
 def _has_importances(model: TableModel) -> bool:
-    return len(model.columns.columns) > 1 and bool(model.importances())
+    own = model_of(model.estimator)
+    return len(model.columns.columns) > 1 and own.held_rows is not None and own.mapping.differentiable
 
 
-_IMPORTANT = "How fast the probability of the answer changes with each column, at the landmarks of the model now."
+_IMPORTANT = "How fast the probability of the answer changes with a column, in its standard deviations."
 _TRUST = (
     "Weight of the log-probabilities of each member in the answer now, by the number of rows after which a row counts "
     "half. The weights do not add up to one."

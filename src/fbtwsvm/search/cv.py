@@ -54,8 +54,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         Value or values to try.
     metric : sequence of {"auto", "columns", "none"} or None, default=None
         Values to try.  A metric is learned once on the training rows of each fold, with gamma="auto", and serves all
-        values of gamma; gamma has values that suit each of the metrics.  `best_params_` then has the factors that were
-        learned on all rows of the search.
+        values of gamma; gamma has values that suit each of the metrics.  None is the metric of the estimator, "auto" by
+        default.
     C : int, sequence of float or None, default=5
         Values to try.  An int is the number of values, powers of 4 from 1/4 on: C=10 tries ten values, C=[10.0] tries
         the value 10.
@@ -99,7 +99,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     best_params_ : dict
-        The parameters with the best mean score.
+        The parameters with the best mean score; where a metric is learned, also the factors that were learned on all
+        rows of the search, with which `best_estimator_` is fitted.
     best_score_ : float
         The best mean score.
     best_index_ : int
@@ -268,6 +269,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             begin = time.perf_counter()
             best = clone(estimator).set_params(**self.best_params_)
             self.best_estimator_ = best.fit(X, y, sample_weight, groups=groups)
+            trials.folds.note_rounds(self.cv_results_["params"][self.best_index_], best)
             self.refit_time_ = time.perf_counter() - begin
             if hasattr(self, "feature_names_in_"):
                 columns = {"n_features_in_": self.n_features_in_, "feature_names_in_": self.feature_names_in_}
@@ -337,6 +339,13 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             raise AttributeError("This search did not fit the best candidate (refit=False): use best_params_.")
         best: FBTWSVM = self.best_estimator_
         return best
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Importance of each column for the best estimator, in all 1."""
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("This search has no feature_importances_: it has not fitted a best estimator.")
+        return self._best().feature_importances_
 
     def predict(self, X: Any) -> Array:
         """Predict the labels of rows with the best estimator.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,12 @@ from sklearn.base import clone
 from .._arrays import Array
 from .._threads import Threads
 from ..batch.choose_gamma import choose_gamma
-from ..batch.choose_kernel import choose_kernel, given_metric, learns_metric
+from ..batch.choose_kernel import KernelChoice, choose_kernel, given_metric, learns_metric
 from ..batch.model import BatchModel
 from ..batch.prepare import Prepared, ordered, prepare
 from ..batch.solve import Solved, calibrated
 from ..batch.trial_rows import TrialRows
-from ..classifier import FBTWSVM, parameters_of, with_model
+from ..classifier import FBTWSVM, model_of, parameters_of, with_model
 from ..features.fourier import FourierFeatures
 from ..model.decision import PairRule
 from ..model.mapping import Mapping
@@ -73,7 +72,7 @@ class Folds:
     splits: list[tuple[Array, Array]]
     scorer: Scorer | None
     _shared: _Shared | None = None
-    _metrics: dict[tuple[Any, int | None], Any] = field(default_factory=dict)  # by setting and fold; None: all rows
+    _kernels: dict[tuple[str, int | None], KernelChoice] = field(default_factory=dict)  # by metric and fold, or None
     _alpha: dict[int, Array] = field(default_factory=dict)  # duals of the last solution of each fold
 
     def __len__(self) -> int:
@@ -95,11 +94,15 @@ class Folds:
         parameters = replace(self._parameters({"metric": setting}), gamma="auto")
         if not learns_metric(parameters):
             return parameters.metric
-        key = (setting, number)
-        if key not in self._metrics:
-            found = choose_kernel(parameters, self._trial(parameters, number)).metric
-            self._metrics[key] = "none" if found is None else tuple(found.tolist())
-        return self._metrics[key]
+        found = self._kernel(parameters, number).metric
+        return "none" if found is None else tuple(found.tolist())
+
+    def _kernel(self, parameters: Parameters, number: int | None) -> KernelChoice:
+        """Return gamma and metric on a fold, or on all rows, and remember them."""
+        key = (parameters.metric, number)
+        if key not in self._kernels:
+            self._kernels[key] = choose_kernel(parameters, self._trial(parameters, number))
+        return self._kernels[key]
 
     def with_metric(self, params: Params) -> Params:
         """Return parameters of a candidate, with the factors that its metric stands for on all rows of the search."""
@@ -108,6 +111,14 @@ class Folds:
             return params
         learned = self.metric(setting)
         return {**params, "metric": learned} if isinstance(learned, tuple) else params
+
+    def note_rounds(self, params: Params, fitted: FBTWSVM) -> None:
+        """Note in a model that was fitted with the factors of `with_metric` that they were learned from its rows."""
+        setting = params.get("metric", self.estimator.metric)
+        if "gamma" in params and isinstance(setting, str):
+            parameters = replace(self._parameters({"metric": setting}), gamma="auto")
+            if learns_metric(parameters):
+                model_of(fitted).mapping.rounds = self._kernel(parameters, None).rounds
 
     def _parameters(self, params: Params) -> Parameters:
         return parameters_of(clone(self.estimator).set_params(**params))
@@ -124,7 +135,7 @@ class Folds:
         if not len(train) or not len(test):
             raise ValueError("The fold has no rows in the sample of the search: raise sample, or set it to None.")
         parameters = self._parameters(params)
-        if isinstance(parameters.gamma, Real):
+        if "gamma" in params:
             parameters = replace(parameters, metric=self.metric(parameters.metric, number))
 
         def mapped(mapping: Mapping) -> Array | None:

@@ -15,7 +15,7 @@ from ...classifier import Model
 from ...features.additive import AdditiveIntersectionFeatures
 from ...features.exact import ExactKernel
 from ...features.fourier import FourierFeatures
-from ...features.kernels import is_normalised, similarity
+from ...features.kernels import check_metric, is_normalised, similarity
 from ...features.nystroem import NystroemFeatures
 from ...model.fit_sums import FitSums
 from ...model.mapping import Mapping
@@ -114,6 +114,11 @@ def check_transformer(transformer: Any, n_features: int) -> None:
     if isinstance(getattr(transformer, "n_components", None), int) and not isinstance(transformer, NystroemFeatures):
         agree &= transformer.n_components == count
     _refuse(not agree, "the sizes of its feature map do not agree")
+    if getattr(transformer, "metric_", None) is not None:
+        try:
+            check_metric(transformer.metric_, transformer.kernel, n_features)
+        except ValueError as error:
+            raise ModelFileError(str(error)) from error
 
 
 def mapped_features(transformer: Any, n_features: int) -> int:

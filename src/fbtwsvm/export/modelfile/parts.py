@@ -56,7 +56,7 @@ class Parameter:
             return value
         if isinstance(value, float):
             return ["number", Float().write(value, writer)]
-        if isinstance(value, (list, tuple, np.ndarray)):
+        if isinstance(value, (list, tuple)) or hasattr(value, "__array__"):
             numbers = [Float().write(item, writer) for item in np.ravel(value).tolist()]
             return ["pair" if len(numbers) == 2 else "numbers", numbers]
         if isinstance(value, dict):
@@ -112,7 +112,7 @@ _MAPS: dict[type, tuple[str, dict[str, Spec]]] = {
             "kernel": _KERNEL, "gamma": PARAMETER, "n_components": PARAMETER, "landmarks": Text(),
             "random_state": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(POSITIVE),
             "landmark_indices_": Maybe(ArrayOf("i8", None, low=0)), "landmarks_": Rows("M", "F"),
-            "normalisation_": ArrayOf(FLOATS, "M", "M"), "_n_features_out": COUNT, "metric": _METRIC,
+            "normalisation_": ArrayOf(FLOATS, "M", "M"), "_n_features_out": COUNT, "metric_": _METRIC,
         },
     ),
     FourierFeatures: (
@@ -121,14 +121,14 @@ _MAPS: dict[type, tuple[str, dict[str, Spec]]] = {
             "kernel": _KERNEL, "gamma": PARAMETER, "n_components": Int(1), "orthogonal": Bool(),
             "random_state": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(POSITIVE),
             "phases_": ArrayOf(FLOATS, "M"), "frequencies_": ArrayOf(FLOATS, "F", "M", numbers="finite"),
-            "_n_features_out": COUNT, "metric": _METRIC,
+            "_n_features_out": COUNT, "metric_": _METRIC,
         },
     ),
     ExactKernel: (
         "exact",
         {
             "kernel": _KERNEL, "gamma": PARAMETER, "n_features_in_": COUNT, "gamma_": Float(POSITIVE),
-            "rows_": Rows("M", "F"), "_n_features_out": COUNT, "metric": _METRIC,
+            "rows_": Rows("M", "F"), "_n_features_out": COUNT, "metric_": _METRIC,
         },
     ),
     AdditiveIntersectionFeatures: (
@@ -166,7 +166,13 @@ def _map_name(transformer: Any) -> str:
 
 def _map_record(cls: type, fields: dict[str, Spec]) -> Record:
     """Return the record of a map; those of older files have no metric."""
-    return Record(blank(cls), fields, added={"metric": (3, None)} if "metric" in fields else {})
+    if "metric_" not in fields:
+        return Record(blank(cls), fields)
+
+    def make(**attributes: Any) -> Any:
+        return blank(cls)(**attributes, metric=attributes["metric_"])
+
+    return Record(make, fields, added={"metric_": (3, None)})
 
 
 MAP = Choice({name: _map_record(cls, fields) for cls, (name, fields) in _MAPS.items()}, _map_name)
