@@ -154,8 +154,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         classifier changes fast count more, those that tell nothing count less, in up to five rounds.  "auto" does so
         where gamma is "auto" too, and takes only rounds that lower the loss of held-out rows by more than chance; it
         needs 300 distinct rows and at most 2,000 columns.  One-hot columns of one category share a factor.  "none"
-        lets all columns count alike.  Factors that are given are used as they are.  A stream learns them from the rows
-        of its warm-up, if these are of two classes or more.
+        lets all columns count alike.  Factors that are given, zeros or numbers from 1e-12 to 1e12, are used as they
+        are.  A stream learns them from the rows of its warm-up, if these have two classes or more.
     feature_map : {"auto", "nystroem", "fourier", "orthogonal", "exact"} or transformer, default="auto"
         How the kernel is turned into features.  "auto" uses the columns themselves for the linear and additive kernels
         (up to 4,000 features), the exact kernel up to 2,000 distinct rows, and Nystroem landmarks beyond that or when
@@ -215,7 +215,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     statistics : {"all", "kept"}, default="all"
         Stream: whether the Gram matrices sum all rows or, as in the paper, support rows only.
     warm_up : int or "auto", default="auto"
-        Stream: number of rows from which gamma, the map and its scale are found; "auto" is 500, or `n_components` if
+        Stream: number of rows from which gamma, metric, map and scale are found; "auto" is 500, or `n_components` if
         that is more.
     drift_detector : object or None, default=None
         Stream: an object with river's interface, `update(error)` and `drift_detected`.  A copy of it gets 1 for each
@@ -257,9 +257,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     n_rounds_ : int
         Number of rounds in which the metric was learned; 0 if it was not.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Importance of each column, in all 1: how fast the probability of the predicted class changes with it, in its
-        standard deviations, on average over rows that the model holds (training rows, landmarks, or the rows kept of a
-        linear stream); all alike if it does not change at all.  Computed when it is read.  A model without such rows,
+        Importance of each column; all sum to 1.  How fast the probability of the predicted class changes, per standard
+        deviation of the column, on average over rows that the model holds (training rows, landmarks, or rows kept of a
+        linear model); equal shares if nothing changes at all.  Computed when it is read.  A model without such rows,
         such as a stream with Fourier features, has `gradients` only.
     n_components_ : int
         Number of features after the map.
@@ -418,7 +418,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> Array:
-        """Importance of each column, in all 1."""
+        """Importance of each column; all sum to 1."""
         model = self._need("feature_importances_")
         if not model.mapping.differentiable:
             raise AttributeError(f"{type(self).__name__} has no feature_importances_: its map has no gradient.")
@@ -625,8 +625,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def gradients(self, X: Any) -> Array:
         """Compute how the probability of the predicted class changes with each column.
 
-        Probabilities are here those of the closed form of coupling.  For two classes these are the ones of
-        `predict_proba`.  For more classes `predict_proba` couples pairs in another way, and its slopes differ.
+        For two classes these are the slopes of `predict_proba`.  For more classes they are those of similar
+        probabilities, which have a closed form.
 
         Parameters
         ----------
@@ -1048,9 +1048,13 @@ def parameters_of(estimator: FBTWSVM) -> Parameters:
 
 
 def _as_tuple(values: Any) -> Any:
-    """Return an array as a tuple, of tuples if it has more than one axis."""
-    items = np.asarray(values).tolist()
-    return tuple(map(_as_tuple, items)) if isinstance(items, list) else items
+    """Return an array as a tuple, of tuples if it has more than one axis; `check_metric` refuses what is no array."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        return values
+    items = array.tolist()
+    return tuple(items) if array.ndim == 1 else tuple(map(_as_tuple, items)) if array.ndim else items
 
 
 def check_parameters(estimator: FBTWSVM) -> None:

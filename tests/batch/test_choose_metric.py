@@ -73,6 +73,7 @@ def test_a_gamma_that_is_given_is_meant_for_the_columns_as_they_are(gamma):
 
 def test_given_factors_are_those_of_multiplied_columns():
     X, y = checkerboard(800, 3)
+    X -= X.mean(axis=0)
     factors = np.array([2.0, 1.0, 0.5, 0.0, 0.1])
     for options in ({}, {"n_components": 60}, {"feature_map": "fourier", "n_components": 60}):
         for gamma in (0.4, "scale", "auto"):
@@ -94,7 +95,20 @@ def test_a_gamma_of_scale_judges_with_scale():
     """In a fit and on a stream."""
     X, y = checkerboard(600, 2)
     fit = FBTWSVM(gamma="scale", metric="columns", random_state=0).fit(X, y)
-    assert fit.gamma_ == pytest.approx(gamma_scale(X * fit.metric_))
+    assert fit.gamma_ == pytest.approx(gamma_scale((X - X.mean(axis=0)) * fit.metric_), rel=1e-6)
+
+
+@pytest.mark.parametrize("n_columns", [6, 120])
+def test_units_and_offsets_of_the_columns_do_not_matter(n_columns):
+    """Such as degrees Kelvin, or values that are too small or too large for float32."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1400, n_columns))
+    y = (X[:, 0] * X[:, 1] > 0 if n_columns == 6 else X[:, 0] > 0).astype(int)
+    for unit, offset in ((1.0, 0.0), (1.0, 1000.0), (1e-22, 0.0), (1e25, 0.0)):
+        rows = unit * (X + offset)
+        model = FBTWSVM(random_state=0).fit(rows[:700], y[:700])
+        assert model.n_rounds_ > 0
+        assert model.score(rows[700:], y[700:]) > 0.85
 
 
 def test_the_order_of_the_rows_does_not_matter():
@@ -162,6 +176,8 @@ def test_blocks_of_one_hot_columns():
     assert one_hot_blocks(np.hstack([first, second])) == [slice(0, 3), slice(3, 5)]
     assert one_hot_blocks(np.hstack([number, 7.0 * first - 2.0, number, second])) == [slice(1, 4), slice(5, 7)]
     assert one_hot_blocks(np.hstack([second[:, :1], first])) == [slice(1, 4)]  # a flag before a category
+    flag = np.array([[0.0], [1.0], [0.0], [0.0], [0.0]])  # it excludes the first value of the category
+    assert one_hot_blocks(np.hstack([flag, first])) == [slice(1, 4)]
     assert one_hot_blocks(first[:, :2]) == []  # a category without its last column
     assert one_hot_blocks(number) == []
     absent = np.insert(first, 1, 0.0, axis=1)  # a value that does not occur

@@ -274,7 +274,7 @@ def test_info(model):
     assert sum(told["importances"].values()) == pytest.approx(1.0)
     assert set(told["importances"]) == {"size", "colour", "weight"}
     first = max(told["importances"], key=told["importances"].get)
-    assert f"important  {first} " in " ".join(shown.split()).replace("important ", "important  ")
+    assert f"importances {first} " in " ".join(shown.split())
 
 
 def test_a_metric_by_option(data, tmp_path):
@@ -282,7 +282,7 @@ def test_a_metric_by_option(data, tmp_path):
         called("train", data / "more.csv", "-t", "kind", "--id", "id", "--metric", value, "-o", tmp_path / "m.fbt")
         told = fbtwsvm_json("info", tmp_path / "m.fbt")
         assert (told["map"]["rounds"] > 0) == (rounds > 0)
-        assert ("learned in" in called("info", tmp_path / "m.fbt")) == (rounds > 0)
+        assert ("learned, rounds" in called("info", tmp_path / "m.fbt")) == (rounds > 0)
     message = called("train", data / "more.csv", "-t", "kind", "--metric", "full", "-o", tmp_path / "n.fbt", status=2)
     assert "--metric cannot be 'full'. Factors of the columns" in " ".join(message.split())
     message = called("train", data / "more.csv", "-t", "kind", "--metric", "1,2", "-o", tmp_path / "n.fbt", status=1)

@@ -80,9 +80,10 @@ def test_a_metric_is_the_map_of_multiplied_columns(make, kernel):
     np.testing.assert_allclose(own.transform(X), plain.transform(X * METRIC), atol=1e-12)
     sparse = make(kernel=kernel, gamma=0.5, metric=METRIC, **options).fit(sp.csr_matrix(TRAINING))
     np.testing.assert_allclose(sparse.transform(sp.csr_matrix(X)), own.transform(X), atol=1e-9)
-    assert make(kernel=kernel, metric=METRIC, **options).fit(TRAINING).gamma_ == pytest.approx(
-        gamma_scale(TRAINING * METRIC, kernel)
-    )
+    centred = TRAINING - TRAINING.mean(axis=0)
+    for offset in (0.0, 1e6):  # the mean of a column does not count
+        fitted = make(kernel=kernel, metric=METRIC, **options).fit(TRAINING + offset)
+        assert fitted.gamma_ == pytest.approx(gamma_scale(centred * METRIC, kernel), rel=1e-6)
 
 
 def test_a_fitted_map_keeps_its_metric():
@@ -109,7 +110,7 @@ def test_scaling_keeps_precision_and_zeros():
 def test_gamma_scale_of_very_many_rows_takes_some(monkeypatch):
     monkeypatch.setattr("fbtwsvm.features.kernels._MOST_IN_METRIC", 20)
     weights = np.arange(60.0)
-    expected = gamma_scale(TRAINING[::3] * METRIC, "rbf", weights[::3])
+    expected = gamma_scale(TRAINING[::3], "rbf", weights[::3], METRIC)
     assert gamma_scale(TRAINING, "rbf", weights, METRIC) == pytest.approx(expected)
 
 
@@ -122,6 +123,7 @@ def test_gamma_scale_of_very_many_rows_takes_some(monkeypatch):
         ([np.inf, 1.0, 1.0, 1.0], "must hold zeros and numbers"),
         ([0.0] * 4, "only zeros"),
         ("wrong", "give a number for each column"),
+        ([[1.0, 2.0], [3.0]], "give a number for each column"),
     ],
 )
 def test_a_wrong_metric_is_refused(metric, message):

@@ -164,6 +164,11 @@ def test_a_model_without_rows_has_gradients_only():
     assert model.gradients(X).shape == X.shape
 
 
+def test_a_linear_fit_that_keeps_sums_has_importances():
+    X, y = known_truth(3000)
+    assert FBTWSVM(kernel="linear").fit(X / X.std(axis=0), y).feature_importances_.argmax() == 0
+
+
 def test_columns_that_do_not_matter_at_all_share_alike():
     X, y = clouds(60, 1)
     model = FBTWSVM(warm_up=50).partial_fit(X, y)  # one class

@@ -5,6 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.exceptions import FitFailedWarning
@@ -16,6 +17,7 @@ from sklearn.svm import SVC
 
 from fbtwsvm import FBTWSVM, FBTWSVMCV
 from fbtwsvm.batch.choose_kernel import KernelChoice
+from fbtwsvm.evaluate._search_plot import plot_search
 from fbtwsvm.search.folds import Folds
 
 X, y = load_digits(return_X_y=True)
@@ -415,8 +417,9 @@ def test_a_metric_is_learned_in_every_fold_and_given_to_the_last_fit():
     best = search.best_estimator_
     assert search.best_score_ > 0.9
     assert best.metric_[:2].min() > 5.0 * best.metric_[2:].max()
-    np.testing.assert_array_equal(search.best_params_["metric"], best.metric_)
-    again = clone(FBTWSVM(random_state=0)).set_params(**search.best_params_).fit(X, y)
+    np.testing.assert_array_equal(search.best_metric_, best.metric_)
+    assert search.n_rounds_ == best.n_rounds_ > 0
+    again = FBTWSVM(random_state=0).set_params(**search.best_params_, metric=search.best_metric_).fit(X, y)
     np.testing.assert_array_equal(again.planes_, best.planes_)
 
 
@@ -436,7 +439,9 @@ def test_metrics_are_searched():
     assert set(tried) == {"none", "columns"}
     best = search.cv_results_["mean_test_score"][np.array(tried) == "none"].max()
     assert search.best_score_ > best + 0.1
-    assert len(search.best_params_["metric"]) == 6
+    assert search.best_params_["metric"] == "columns"
+    assert len(search.best_metric_) == 6
+    plot_search(*Figure().subplots(1, 2), search)  # no value of the best is missing among those tried
 
 
 def test_a_metric_with_the_other_search():
@@ -466,3 +471,4 @@ def test_metrics_that_cannot_be_searched():
     given = FBTWSVMCV(FBTWSVM(metric=[1.0, 1.0, 0.0]), **SMALL_SEARCH).fit(X, y)
     np.testing.assert_array_equal(given.best_estimator_.metric_, [1.0, 1.0, 0.0])
     assert "metric" not in given.best_params_
+    assert given.n_rounds_ == 0

@@ -21,7 +21,7 @@ from .._arrays import Array, tiles
 from .._log import LOG
 from .._threads import one_blas_thread
 from ..features.gradients import kernel_gradient
-from ..features.kernels import scaled, similarity
+from ..features.kernels import column_variances, scaled, similarity
 from ..solver.factors import gram_matrix
 from .hold_out import ENOUGH, FOLDS, contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
 from .ridge import RIDGE, landmark_count, landmark_rows, one_against_rest, ridge_factor
@@ -102,8 +102,8 @@ class _Rounds:
         drawn = trial.sample(size, random)
         sample = drawn.rows
         self.kernel, self.any_gamma, self.random = kernel, any_gamma, random
-        self.X: Any = sample.X.astype(np.float32 if sample.X.shape[1] > _WIDE else np.float64)
         self.labels, self.weights = sample.labels, sample.weights / sample.weights.mean()
+        self.X, self.unit = _of_size_one(sample.X, self.weights)
         self.targets = one_against_rest(self.labels)
         self.landmarks = random.permutation(sample.n)[: landmark_count(sample.n, _MOST_LANDMARKS)]
         self.judged = np.ones(sample.n, dtype=bool)
@@ -114,11 +114,12 @@ class _Rounds:
             if ((by_group >= 0) & self.judged).mean() > ENOUGH:
                 self.folds = by_group
         self.ordered = not trial.small and drawn.groups is None  # the order of the rows may tell something
-        self.variances = _variances(self.X, self.weights)
+        self.variances = column_variances(self.X, self.weights)
         self.blocks = one_hot_blocks(self.X)
 
     def run(self, gamma: float, *, always: bool) -> LearnedMetric | None:
         """Take rounds as long as they help."""
+        gamma *= self.unit if self.kernel == "laplacian" else self.unit**2  # for rows that were divided by the unit
         alike = [np.ones(self.X.shape[1])] * FOLDS
         start = self._best_gamma(alike, gamma)
         if self._mean(start.misses) == 1.0:  # no class is in several groups: held-out groups tell nothing
@@ -144,7 +145,7 @@ class _Rounds:
         if not rounds or not (always or self._holds_in_order(start, taken)):
             LOG.info("metric: none, all columns count alike")
             return None
-        factors = _mean_factors(taken)
+        factors = self._normalised(_mean_factors(taken))
         LOG.info("metric: learned in %d rounds, held-out error %.4f -> %.4f", rounds,
                  self._mean(start.errors), self._mean(taken.errors))  # fmt: skip
         return LearnedMetric(factors, rounds)
@@ -157,7 +158,10 @@ class _Rounds:
         return float(np.average(values, weights=self._judged_weights()))
 
     def _holds_in_order(self, start: _Round, taken: _Round) -> bool:
-        """Whether the factors also help if contiguous thirds of the rows, which may belong together, are held out."""
+        """Whether the factors also help if contiguous thirds of the rows, which may belong together, are held out.
+
+        What is compared with them has the gamma that suits these thirds best, to be on the safe side.
+        """
         if not self.ordered or sp.issparse(self.X) or is_sorted_by_columns(self.X, self.labels):
             return True
         in_order = copy(self)
@@ -262,17 +266,23 @@ def one_hot_blocks(X: Any) -> list[slice]:
     two_valued = np.asarray(np.isin((X - low) / np.where(low < high, high - low, 1.0), (0.0, 1.0)).all(axis=0))
     blocks, first, count = [], 0, np.zeros(len(X), dtype=np.int64)
     for column in range(X.shape[1]):
-        marked = (X[:, column] == high[column]) & (low[column] < high[column])
         if not two_valued[column]:
             first, count = column + 1, np.zeros_like(count)
             continue
-        count = count + marked
-        if count.max() > 1:  # not exclusive: a block can only begin here
-            first, count = column, marked.astype(np.int64)
+        count = count + _is_marked(X[:, column])
+        while count.max() > 1:  # not exclusive: the block begins later
+            count = count - _is_marked(X[:, first])
+            first += 1
         if count.min() == 1:
             blocks.append(slice(first, column + 1))
             first, count = column + 1, np.zeros_like(count)
     return blocks
+
+
+def _is_marked(column: Array) -> Array:
+    """Mark the rows with the larger of two values."""
+    marked: Array = column > column.min()
+    return marked
 
 
 def _mean_factors(taken: _Round) -> Array:
@@ -295,9 +305,15 @@ def _surprise(log_odds: Array, labels: Array) -> Array:
     return surprise
 
 
-def _variances(X: Any, weights: Array) -> Array:
-    """Return the weighted variances of the columns."""
-    share = weights / weights.sum()
-    if sp.issparse(X):
-        return np.asarray(np.maximum(np.asarray(share @ X.multiply(X)).reshape(-1) - np.square(share @ X), 0.0))
-    return np.asarray(share @ np.square(X - share @ X))
+def _of_size_one(X: Any, weights: Array) -> tuple[Any, float]:
+    """Return rows with their columns centred (dense ones), divided by the number that makes their mean variance one.
+
+    Then rows of any size can be computed with in float32.  Also returns that number.
+    """
+    X = X.astype(np.float64)
+    if not sp.issparse(X):
+        X = X - X[0]
+        X -= (weights / weights.sum()) @ X
+    unit = float(np.sqrt(column_variances(X, weights).mean())) or 1.0
+    X = X / unit
+    return X.astype(np.float32 if X.shape[1] > _WIDE else np.float64), unit

@@ -80,8 +80,12 @@ class BatchModel:
 
     @property
     def held_rows(self) -> Any:
-        """Rows that the model holds as they were given: its training rows, or its landmarks; None if there are none."""
-        return self.mapping.landmark_rows if self.rows is None else self.rows.X
+        """Rows that the model holds: training rows, landmarks, or support rows of plain columns; None without any."""
+        if self.rows is not None:
+            return self.rows.X
+        if self.mapping.transformer is None and self.sums is not None:
+            return self.sums.support.rows[:, :-1] / self.mapping.scale
+        return self.mapping.landmark_rows
 
     @property
     def n_components(self) -> int:

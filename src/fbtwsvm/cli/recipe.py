@@ -39,7 +39,7 @@ _COLUMN_VALUES = {"encode": ENCODINGS, "impute": IMPUTATIONS, "scale": SCALES, "
 _PARAMETER_HELP = {
     "kernel": f"Similarity of rows: {', '.join(KERNELS)}.",
     "gamma": "Parameter of the rbf and laplacian kernels, larger for narrower kernels: auto, scale, or above 0.",
-    "metric": "Factors of the columns in the kernel: auto, columns (always learned), none, or numbers with commas.",
+    "metric": "Factors of the columns: auto, columns (always learned), none, or one for each encoded column, 1,2,0.5.",
     "feature_map": "How the kernel is made explicit: auto, nystroem, fourier, orthogonal or exact (not on streams).",
     "n_components": "Number of features of the map: auto, or a number from 1 on.",
     "C": "Cost of a row that is too close to the plane of the other class: above 0, or for two classes a pair, 1,2.",
@@ -59,7 +59,7 @@ _PARAMETER_HELP = {
     "half_life": "Stream: number of rows after which a row has half its weight, instead of --decay; none: no fading.",
     "accept": "Stream: rows that may become support rows: kkt (those that violate optimality), inside, outside or all.",
     "statistics": "Stream: rows that stay in the sums: all, or kept (as in the paper).",
-    "warm_up": "Stream: number of first rows, which fix columns, scale and map: auto (500), or a number.",
+    "warm_up": "Stream: number of first rows, which fix columns, scale, metric and map: auto (500), or a number.",
     "drift_detector": "Stream: hoeffding lets the model fade when its error rate rises; none.",
     "n_jobs": "Threads of a fit: none (BLAS decides), a number, or -1 for all; the model does not depend on it.",
     "random_state": "Seed of all random choices: an integer from 0 on.",

@@ -11,7 +11,7 @@ import typer
 
 from .._files import replacing
 from ..data.table_model import TableModel
-from ..search.cv import FBTWSVMCV
+from ..search.cv import FBTWSVMCV, note_rounds
 from .model_file import check_writable, claim, write_model
 from .options import READING, Json, SourceArgument, SourceOptions, completes, with_options
 from .output import fit_progress, print_json, print_table, progress, say
@@ -79,7 +79,9 @@ def tune(
     ).fit(X, y)
     if output is not None:
         with fit_progress(as_json):
-            best = TableModel.fit(table, choices, estimator.set_params(**tuned.best_params_))
+            chosen = {**tuned.best_params_, "metric": tuned.best_metric_}
+            best = TableModel.fit(table, choices, estimator.set_params(**chosen))
+            note_rounds(best.estimator, tuned)
         write_model(best, output)
     if picture is not None:
         from ..evaluate.plot import figure_of_search
@@ -94,6 +96,7 @@ def _show(tuned: FBTWSVMCV, output: Path | None, as_json: bool) -> None:
     count = len(results["params"])
     if as_json:
         facts: dict[str, Any] = {"best": tuned.best_params_, "score": tuned.best_score_, "seconds": tuned.search_time_}
+        facts["metric"] = tuned.best_metric_
         print_json(facts | {"candidates": count, "model": None if output is None else str(output)})
         return
     rows = []
@@ -102,10 +105,13 @@ def _show(tuned: FBTWSVMCV, output: Path | None, as_json: bool) -> None:
         rows.append([*map(_short, results["params"][k].values()), *scores])
     title = f"{count} candidates, {results['stopped'].sum()} stopped early, {tuned.search_time_:.1f} s; the best:"
     print_table(title, [*tuned.best_params_, "score", "+-"], rows)
-    options = " ".join(f"--{name.replace('_', '-')} {_short(value)}" for name, value in tuned.best_params_.items())
+    chosen = {**tuned.best_params_, "metric": tuned.best_metric_}
+    options = " ".join(f"--{name.replace('_', '-')} {_short(value)}" for name, value in chosen.items())
     say()
     say(f"as options: {options}" if output is None else f"the best, learned from all rows: {output}")
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(_short, value))
     return value if isinstance(value, str) else f"{value:.4g}"

@@ -102,7 +102,10 @@ def check_metric(metric: Any, kernel: str | Kernel, n_columns: int) -> Array:
     """Return a metric as an array, or refuse it."""
     if kernel not in USES_GAMMA:
         raise ValueError(f"metric exists for kernel='rbf' and 'laplacian', got kernel={kernel!r}: leave it out.")
-    given = np.asarray(metric)
+    try:
+        given = np.asarray(metric)
+    except ValueError as error:
+        raise ValueError(f"metric={metric!r}: give a number for each column.") from error
     if given.dtype.kind not in "iufb":
         raise ValueError(f"metric={metric!r}: give a number for each column.")
     if given.shape != (n_columns,):
@@ -120,14 +123,14 @@ def gamma_scale(
 ) -> float:
     """Return 1 / (n_features * X.var()), with X.std() for the laplacian kernel; 1 / n_features if X is constant.
 
-    X is taken in the metric, if there is one.
+    In a metric, the variance is the mean of those of the multiplied columns: the mean of a column does not count.
     """
     if metric is not None:
         return _scale_in_metric(X, kernel, weights, metric)
     if weights is None:
         weights = np.ones(X.shape[0])
     share = weights / (weights.sum() * X.shape[1])
-    tiles = [slice(i, i + _TILE) for i in range(0, X.shape[0], _TILE)]
+    tiles = _row_tiles(X)
     mean = sum(float(share[t] @ np.asarray(X[t].sum(axis=1, dtype=np.float64)).reshape(-1)) for t in tiles)
     if sp.issparse(X):
         variance = float((share @ X.multiply(X)).sum()) - mean**2
@@ -144,7 +147,29 @@ def gamma_scale(
 def _scale_in_metric(X: Any, kernel: str | Kernel, weights: Array | None, metric: Array) -> float:
     """Return `gamma_scale` of rows in a metric; of very many rows, of some that are evenly spaced."""
     some = slice(None, None, -(-X.shape[0] // _MOST_IN_METRIC))
-    return gamma_scale(scaled(X[some], metric), kernel, None if weights is None else weights[some])
+    variances = column_variances(X[some], np.ones(X.shape[0])[some] if weights is None else weights[some])
+    variance = float(np.mean(np.square(metric) * variances))
+    if variance <= 0.0:
+        return float(1.0 / X.shape[1])
+    return float(1.0 / (X.shape[1] * (np.sqrt(variance) if kernel == "laplacian" else variance)))
+
+
+def column_variances(X: Any, weights: Array) -> Array:
+    """Return the weighted variances of the columns, in float64; those of constant columns are zero."""
+    share = weights / weights.sum()
+    if sp.issparse(X):
+        precise = X.astype(np.float64)
+        squares, mean = np.asarray(share @ precise.multiply(precise)).reshape(-1), np.asarray(share @ precise)
+        variances: Array = squares - np.square(mean)
+        return np.where(variances > 1e-13 * np.square(mean), variances, 0.0)
+    first = X[0].astype(np.float64)  # differences from any row are precise where the columns are far from zero
+    mean = sum((share[t] @ (X[t] - first) for t in _row_tiles(X)), np.zeros(X.shape[1]))
+    centre = first + mean
+    return sum((share[t] @ np.square(X[t] - centre) for t in _row_tiles(X)), np.zeros(X.shape[1]))
+
+
+def _row_tiles(X: Any) -> list[slice]:
+    return [slice(i, i + _TILE) for i in range(0, X.shape[0], _TILE)]
 
 
 def _rbf(X: Any, Y: Any, gamma: float) -> Array:

@@ -290,7 +290,7 @@ def _has_importances(model: TableModel) -> bool:
     return len(model.columns.columns) > 1 and own.held_rows is not None and own.mapping.differentiable
 
 
-_IMPORTANT = "How fast the probability of the answer changes with a column, in its standard deviations."
+_IMPORTANT = "How fast the probability of the answer changes, per standard deviation of a column."
 _TRUST = (
     "Weight of the log-probabilities of each member in the answer now, by the number of rows after which a row counts "
     "half. The weights do not add up to one."

@@ -51,7 +51,7 @@ def settings_table(model: TableModel) -> str:
     if model.estimator.gamma_ is not None:
         rows.append(("gamma in use", f"{model.estimator.gamma_:.4g}"))
     if model.estimator.n_rounds_:
-        rows.append(("metric in use", f"learned in {model.estimator.n_rounds_} rounds"))
+        rows.append(("metric in use", f"learned, rounds: {model.estimator.n_rounds_}"))
     return _table(rows)
 
 

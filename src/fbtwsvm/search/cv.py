@@ -54,8 +54,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         Value or values to try.
     metric : sequence of {"auto", "columns", "none"} or None, default=None
         Values to try.  A metric is learned once on the training rows of each fold, with gamma="auto", and serves all
-        values of gamma; gamma has values that suit each of the metrics.  None is the metric of the estimator, "auto" by
-        default.
+        values of gamma, which are those around gamma="auto" in each of the metrics.  None is the metric of the
+        estimator, "auto" by default.
     C : int, sequence of float or None, default=5
         Values to try.  An int is the number of values, powers of 4 from 1/4 on: C=10 tries ten values, C=[10.0] tries
         the value 10.
@@ -99,8 +99,14 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     best_params_ : dict
-        The parameters with the best mean score; where a metric is learned, also the factors that were learned on all
-        rows of the search, with which `best_estimator_` is fitted.
+        The parameters with the best mean score.
+    best_metric_ : str or tuple of float
+        The metric of `best_estimator_`: the factors of the columns, where gamma was searched and a metric was learned
+        on all rows of the search; otherwise what the candidate or the estimator says.
+    n_rounds_ : int
+        Number of rounds in which these factors were learned.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Importance of each column for `best_estimator_`; all sum to 1.
     best_score_ : float
         The best mean score.
     best_index_ : int
@@ -262,14 +268,15 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         trials = self._try_candidates(estimator, X, y, weights, groups)
         self.cv_results_ = trials.results()
         self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
-        self.best_params_ = trials.folds.with_metric(self.cv_results_["params"][self.best_index_])
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.best_metric_, self.n_rounds_ = trials.folds.last_metric(self.best_params_)
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.search_time_ = time.perf_counter() - begin
         if self.refit:
             begin = time.perf_counter()
-            best = clone(estimator).set_params(**self.best_params_)
+            best = clone(estimator).set_params(**{**self.best_params_, "metric": self.best_metric_})
             self.best_estimator_ = best.fit(X, y, sample_weight, groups=groups)
-            trials.folds.note_rounds(self.cv_results_["params"][self.best_index_], best)
+            note_rounds(best, self)
             self.refit_time_ = time.perf_counter() - begin
             if hasattr(self, "feature_names_in_"):
                 columns = {"n_features_in_": self.n_features_in_, "feature_names_in_": self.feature_names_in_}
@@ -342,7 +349,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> Array:
-        """Importance of each column for the best estimator, in all 1."""
+        """Importance of each column for the best estimator; all sum to 1."""
         if not hasattr(self, "best_estimator_"):
             raise AttributeError("This search has no feature_importances_: it has not fitted a best estimator.")
         return self._best().feature_importances_
@@ -433,3 +440,9 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.positive_only = inner.input_tags.positive_only
         return tags
+
+
+def note_rounds(fitted: FBTWSVM, search: FBTWSVMCV) -> None:
+    """Note in a model that was fitted with the metric of a search in how many rounds that was learned."""
+    if search.n_rounds_:
+        model_of(fitted).mapping.rounds = search.n_rounds_

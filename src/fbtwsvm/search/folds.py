@@ -19,7 +19,7 @@ from ..batch.model import BatchModel
 from ..batch.prepare import Prepared, ordered, prepare
 from ..batch.solve import Solved, calibrated
 from ..batch.trial_rows import TrialRows
-from ..classifier import FBTWSVM, model_of, parameters_of, with_model
+from ..classifier import FBTWSVM, parameters_of, with_model
 from ..features.fourier import FourierFeatures
 from ..model.decision import PairRule
 from ..model.mapping import Mapping
@@ -104,21 +104,16 @@ class Folds:
             self._kernels[key] = choose_kernel(parameters, self._trial(parameters, number))
         return self._kernels[key]
 
-    def with_metric(self, params: Params) -> Params:
-        """Return parameters of a candidate, with the factors that its metric stands for on all rows of the search."""
-        setting = params.get("metric", self.estimator.metric)
-        if not isinstance(setting, str) or "gamma" not in params:
-            return params
-        learned = self.metric(setting)
-        return {**params, "metric": learned} if isinstance(learned, tuple) else params
+    def last_metric(self, params: Params) -> tuple[Any, int]:
+        """Return the metric with which a candidate is fitted on all rows, and the rounds in which it was learned.
 
-    def note_rounds(self, params: Params, fitted: FBTWSVM) -> None:
-        """Note in a model that was fitted with the factors of `with_metric` that they were learned from its rows."""
+        Where gamma is searched, the metric is what its setting stands for on all rows of the search.
+        """
         setting = params.get("metric", self.estimator.metric)
-        if "gamma" in params and isinstance(setting, str):
-            parameters = replace(self._parameters({"metric": setting}), gamma="auto")
-            if learns_metric(parameters):
-                model_of(fitted).mapping.rounds = self._kernel(parameters, None).rounds
+        parameters = replace(self._parameters({"metric": setting}), gamma="auto")
+        if "gamma" not in params or not learns_metric(parameters):
+            return setting, 0
+        return self.metric(setting), self._kernel(parameters, None).rounds
 
     def _parameters(self, params: Params) -> Parameters:
         return parameters_of(clone(self.estimator).set_params(**params))
