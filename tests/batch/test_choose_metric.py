@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fbtwsvm import FBTWSVM
-from fbtwsvm.batch.choose_metric import one_hot_blocks
+from fbtwsvm.batch.one_hot import one_hot_blocks
 from fbtwsvm.features.kernels import gamma_scale
 from helpers import assert_same_answers
 

@@ -295,3 +295,18 @@ def test_info_of_a_model_that_is_not_on_a_stream(data, tmp_path):
         called("train", data / "more.csv", *given, *options)
         shown = dict(line.split(maxsplit=1) for line in called("info", tmp_path / "m.fbt").splitlines()[1:])
         assert (shown["kept"].strip(), shown["stream"].strip()) == (kept, "none")
+
+
+def test_tune_with_a_learned_metric(tmp_path):
+    """The table of candidates, the model, its report of what was unlearned, and the options all know of it."""
+    X = np.random.default_rng(0).uniform(0.0, 3.0, size=(600, 4))
+    rows = {**dict(zip("abcd", X.T, strict=True)), "y": X[:, :2].astype(int).sum(axis=1) % 2}
+    pacsv.write_csv(pa.table(rows), tmp_path / "rows.csv")
+    pacsv.write_csv(pa.table(rows).slice(0, 2), tmp_path / "two.csv")
+    model, picture = tmp_path / "m.fbt", tmp_path / "s.png"
+    called("tune", tmp_path / "rows.csv", "-t", "y", "-o", model, "--plot", picture, "--C", 1, "--reg", 0.01)
+    assert picture.exists()
+    assert fbtwsvm_json("info", model)["map"]["rounds"] > 0
+    assert "factors of the columns" in called("unlearn", model, tmp_path / "two.csv", "-o", tmp_path / "n.fbt")
+    printed = " ".join(called("tune", tmp_path / "rows.csv", "-t", "y", "--C", 1, "--reg", 0.01).split())
+    assert len(printed.split("--metric ")[1].split()[0].split(",")) == 4

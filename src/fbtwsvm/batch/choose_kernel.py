@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from .._arrays import Array
 from ..features.kernels import check_metric
@@ -37,8 +36,11 @@ def choose_kernel(
 
     `gamma_in` returns the gamma that suits a metric; by default it is that of `choose_gamma`.
     """
-    if gamma_in is None:
-        gamma_in = partial(_gamma_in, parameters, trial, quick)
+
+    def usual(metric: Array | None) -> float | None:
+        return choose_gamma(parameters, trial, metric=metric, quick=quick)
+
+    gamma_in = gamma_in or usual
     metric = given_metric(parameters, trial.all.X.shape[1])
     gamma = gamma_in(metric)
     if gamma is None or metric is not None or quick or not learns_metric(parameters) or trial.all.n_classes < 2:
@@ -48,10 +50,6 @@ def choose_kernel(
     if learned is None:
         return KernelChoice(gamma)
     return KernelChoice(gamma_in(learned.factors), learned.factors, learned.rounds)
-
-
-def _gamma_in(parameters: Parameters, trial: TrialRows, quick: bool, metric: Array | None) -> float | None:
-    return choose_gamma(parameters, trial, metric=metric, quick=quick)
 
 
 def learns_metric(parameters: Parameters) -> bool:

@@ -24,6 +24,7 @@ from ..features.gradients import kernel_gradient
 from ..features.kernels import column_variances, scaled, similarity
 from ..solver.factors import gram_matrix
 from .hold_out import ENOUGH, FOLDS, contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
+from .one_hot import one_hot_blocks
 from .ridge import RIDGE, landmark_count, landmark_rows, one_against_rest, ridge_factor
 from .trial_rows import TrialRows
 
@@ -39,7 +40,6 @@ _STEPS = 10  # most times that gamma is doubled or halved in a round
 _GRADIENT_ROWS = 600
 _MOST_SLOPES = 2**25  # numbers that the slopes of one class in a kernel other than rbf may take
 _WIDE = 100  # beyond so many columns, distances are computed in float32
-_MOST_DENSE = 2**26  # numbers of sparse rows that are made dense to find one-hot columns
 _SIGNS = 4  # random sums of the classes whose gradients stand for those of many classes
 _FLOOR = 1e-3  # smallest factor, times the largest
 _SHARPNESS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)  # factors that turn ridge values into log-odds
@@ -71,7 +71,7 @@ class _Round:
     gamma: float
     errors: Array  # squared errors of ridge values, clipped to [-1, 1]
     misses: Array
-    surprise: Array  # minus log-probability of the right class
+    log_losses: Array  # minus log-probability of the right class
 
 
 def learn_metric(
@@ -130,10 +130,10 @@ class _Rounds:
         for number in range(1, _ROUNDS + 1):
             last = self._best_gamma(self._sharper(last), last.gamma)
             gain = _gain(taken.errors, last.errors, self._judged_weights())
-            worse = self._mean(last.misses - taken.misses) > 0 or self._mean(last.surprise - taken.surprise) > 0
+            worse = self._mean(last.misses - taken.misses) > 0 or self._mean(last.log_losses - taken.log_losses) > 0
             LOG.debug(
                 "metric, round %d: error %.4f (%.1f standard errors), misses %.4f, log loss %.4f",
-                number, self._mean(last.errors), gain, self._mean(last.misses), self._mean(last.surprise),
+                number, self._mean(last.errors), gain, self._mean(last.misses), self._mean(last.log_losses),
             )  # fmt: skip
             helps = gain > (_LATER if rounds else _FIRST) and not worse
             if helps or (always and not rounds):
@@ -198,9 +198,9 @@ class _Rounds:
         judged = self.judged & (self.folds >= 0)
         values, labels, targets = values[judged], self.labels[judged], self.targets[judged]
         errors = np.square(np.clip(values, -1.0, 1.0) - targets).sum(axis=1)
-        surprise = min((_surprise(sharpness * values, labels) for sharpness in _SHARPNESS), key=np.mean)
+        log_losses = min((_log_losses(sharpness * values, labels) for sharpness in _SHARPNESS), key=np.mean)
         misses = (values.argmax(axis=1) != labels).astype(np.float64)
-        return _Round(learners, gamma, errors, misses, surprise)
+        return _Round(learners, gamma, errors, misses, log_losses)
 
     def _planes(self, similarities: Array, fold: int) -> Array:
         """Return what ridge regression learns from all folds but one."""
@@ -252,39 +252,6 @@ class _Rounds:
         return factors * np.sqrt(total / spread) if spread > 0 else np.ones_like(factors)
 
 
-def one_hot_blocks(X: Any) -> list[slice]:
-    """Return the blocks of neighbouring columns that stand for one category each.
-
-    Such columns have two values each, also after scaling, and exactly one of them has its larger value in every row.
-    Constant columns among them stand for values that do not occur.
-    """
-    if sp.issparse(X):
-        if X.shape[0] * X.shape[1] > _MOST_DENSE:
-            return []
-        X = X.toarray()
-    low, high = np.asarray(X.min(axis=0)), np.asarray(X.max(axis=0))
-    two_valued = np.asarray(np.isin((X - low) / np.where(low < high, high - low, 1.0), (0.0, 1.0)).all(axis=0))
-    blocks, first, count = [], 0, np.zeros(len(X), dtype=np.int64)
-    for column in range(X.shape[1]):
-        if not two_valued[column]:
-            first, count = column + 1, np.zeros_like(count)
-            continue
-        count = count + _is_marked(X[:, column])
-        while count.max() > 1:  # not exclusive: the block begins later
-            count = count - _is_marked(X[:, first])
-            first += 1
-        if count.min() == 1:
-            blocks.append(slice(first, column + 1))
-            first, count = column + 1, np.zeros_like(count)
-    return blocks
-
-
-def _is_marked(column: Array) -> Array:
-    """Mark the rows with the larger of two values."""
-    marked: Array = column > column.min()
-    return marked
-
-
 def _mean_factors(taken: _Round) -> Array:
     """Return the mean of the factors of all folds."""
     return np.asarray(np.mean([learner.factors for learner in taken.learners], axis=0))
@@ -298,11 +265,11 @@ def _gain(before: Array, after: Array, weights: Array) -> float:
     return mean / error if error > 0 else 0.0
 
 
-def _surprise(log_odds: Array, labels: Array) -> Array:
+def _log_losses(log_odds: Array, labels: Array) -> Array:
     """Return minus the log-probability of the right class of each row."""
     shifted = log_odds - log_odds.max(axis=1, keepdims=True)
-    surprise: Array = np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(labels)), labels]
-    return surprise
+    losses: Array = np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(labels)), labels]
+    return losses
 
 
 def _of_size_one(X: Any, weights: Array) -> tuple[Any, float]:
