@@ -39,6 +39,8 @@ PARTS = {
     "chunk_sizes": ("streams.changes:chunk_sizes", "accuracy with chunks of 1 to 1,000 rows"),
     "ten_streams": ("streams.ten_streams", "accuracy and speed on ten streams, beside river's forest and SGD"),
     "stream_speed": ("streams.ten_streams:speed", "rows a second of a stream, beside river's forest and SGD"),
+    "row_speed": ("streams.speed", "rows a second of a stream with 2, 10 and 40 classes, beside 0.5.0 and two forests"),
+    "longest_call": ("streams.speed:longest", "the longest call on streams of many classes, beside 0.5.0"),
     "after_fit": ("streams.changes:after_fit", "partial_fit after fit, against fit of all rows"),
     "unlearn": ("streams.changes:unlearn", "unlearning against retraining"),
     "new_class": ("streams.changes:new_class", "what a class costs that comes late"),

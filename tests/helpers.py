@@ -49,6 +49,13 @@ def assert_same_answers(one, other, X):
     np.testing.assert_array_equal(one.planes_, other.planes_)
 
 
+def assert_nearly_same_answers(one, other, X):
+    """Compare planes and all answers, but for rounding."""
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    for method in ("predict_proba", "decision_function"):
+        np.testing.assert_allclose(getattr(one, method)(X), getattr(other, method)(X), rtol=1e-7, atol=1e-9)
+
+
 def state(model):
     """Return everything a model holds, as bytes."""
     return pickle.dumps({name: vars(model)[name] for name in sorted(vars(model))})

@@ -38,7 +38,7 @@ def test_an_interrupt_of_fit_leaves_the_model_as_it_was(monkeypatch):
 
 
 PLACES = {
-    "learn_rows": ("absorb", "model"), "resolve": ("absorb", "model"), "solve_features": ("resolve",),
+    "learn_rows": ("model",), "resolve": ("model",), "solve_features": ("resolve",),
     "forget": ("resolve",),
 }  # fmt: skip
 
@@ -89,8 +89,7 @@ def test_an_interrupt_after_a_drift(monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    for module in ("absorb", "model"):
-        monkeypatch.setattr(f"fbtwsvm.online.{module}.learn_rows", stop)
+    monkeypatch.setattr("fbtwsvm.online.model.learn_rows", stop)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[129:130], y[129:130])
     assert state(model) == before

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import dtrtri
 
 from ._arrays import Array
+
+_SMALL = 48  # columns up to which a triangular matrix is inverted by LAPACK
 
 
 def lower_factor(matrix: Array, message: str, ridges: Sequence[float] = (0.0,)) -> Array:
@@ -27,6 +30,19 @@ def lower_factor(matrix: Array, message: str, ridges: Sequence[float] = (0.0,)) 
             continue
         return factor
     raise ValueError(message)
+
+
+def inverse_of_lower(lower: Array) -> Array:
+    """Return the inverse of a lower triangular matrix, by halves: LAPACK's own routine is several times slower."""
+    n = len(lower)
+    if n <= _SMALL:
+        return np.asarray(dtrtri(lower, lower=True)[0])
+    half = n // 2
+    inverse = np.zeros_like(lower, order="C")
+    inverse[:half, :half] = inverse_of_lower(lower[:half, :half])
+    inverse[half:, half:] = inverse_of_lower(lower[half:, half:])
+    inverse[half:, :half] = -inverse[half:, half:] @ (lower[half:, :half] @ inverse[:half, :half])
+    return inverse
 
 
 def is_definite(matrix: Array) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -620,7 +620,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         if near not in known or pushed not in known or near == pushed:
             raise ValueError(f"near and pushed must be two different classes of {known}, got {near!r} and {pushed!r}.")
         a, b = known.index(near), known.index(pushed)
-        return self._decide(answers, X, lambda rows: rows @ answers.planes[a, b])
+        return self._decide(answers, X, lambda rows: rows @ answers.rule.shown_planes[a, b])
 
     def gradients(self, X: Any) -> Array:
         """Compute how the probability of the predicted class changes with each column.
@@ -783,6 +783,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         promised = self._fitted().promised
         other._fitted()
         mine, theirs = self._going_on(), other._going_on()
+        mine, theirs = (None if model is None else model.finished() for model in (mine, theirs))
         for model in (mine, theirs):
             if isinstance(model, WarmUpModel):
                 raise ValueError(
@@ -945,7 +946,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             return stream_from(model, parameters_of(self))
         if isinstance(model, StreamModel):
             model.take_back()  # what an interrupted call may have left
-            if parameters_of(self) != self._fitted().parameters:
+            if self._parameters() != self._fitted().parameters:
                 self._refuse_changed(_FIXED)
                 return model.with_options(SolverOptions(self.tol, self.max_iter, self.n_jobs))
         return model
@@ -969,18 +970,27 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         promised: Array | None,
     ) -> Self:
         """Learn checked rows: done, or not done at all."""
-        parameters = parameters_of(self)
+        parameters = self._parameters()
+        solves = model.n_solves if isinstance(model, StreamModel) else -1
         try:
             fresh = WarmUpModel.begin(rows, parameters) if model is None else model.learn(rows, parameters)
-            if isinstance(fresh, StreamModel) and fresh is not self._model:
+            if isinstance(fresh, StreamModel) and (fresh is not self._model or fresh.n_solves != solves):
                 self._warn_of_gap(fresh.largest_gap)
             if isinstance(fresh, StreamModel) and not isinstance(model, StreamModel):
                 self._warn_of_spread(rows.X if model is None else model.rows.join(rows).X)
             return self._publish(fresh, columns=columns, promised=promised)
         except BaseException:
-            if isinstance(model, StreamModel):
+            if isinstance(model, (StreamModel, WarmUpModel)):
                 model.take_back()
             raise
+
+    def _parameters(self) -> Parameters:
+        """Return the parameters as one record, the one that the model began with if nothing has changed."""
+        if self._learned is not None:
+            began = self._learned.parameters
+            if all(map(is_, _read_parameters(self), _read_parameters(began))):
+                return began
+        return parameters_of(self)
 
     def _fitted(self) -> Learned:
         if self._learned is None:
@@ -1014,6 +1024,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def _decide(self, answers: Answers, X: Any, rule: Callable[[Array], Array]) -> Array:
         """Map rows tile by tile and apply a rule to each tile."""
         X = self._readable(answers, X)
+        if X.shape[0] <= _PREDICT_TILE:
+            return rule(answers.mapped(X))
         tiles = range(0, X.shape[0], _PREDICT_TILE)
         return np.concatenate([rule(answers.mapping.rows(X[i : i + _PREDICT_TILE])) for i in tiles])
 

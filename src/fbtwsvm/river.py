@@ -210,4 +210,4 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
     def _answer(self, rows: Array, method: str) -> tuple[Array, Array]:
         """Map rows; return the classes and the result of a method of the decision rule."""
         answers = model_of(self.model_).answers
-        return answers.classes, getattr(answers.rule, method)(answers.mapping.rows(rows))
+        return answers.classes, getattr(answers.rule, method)(answers.mapped(rows))

@@ -27,7 +27,7 @@ def gaps_from_rows(model, X, y, present, half_life=None):
     rows = inner.mapping.rows(X).astype(np.float64)
     alpha = np.zeros((len(y), n_classes))
     fixed = np.ones(len(y), dtype=bool)
-    for kept in (member.kept, *member.pending):
+    for kept in (member.kept, member.pending.kept()):
         places = kept.ids.astype(int)
         fixed[places], alpha[places] = False, kept.alpha / unit
     for key, trace in member.forgotten.traces.items():

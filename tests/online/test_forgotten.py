@@ -15,6 +15,8 @@ from fbtwsvm.online.forgotten import Forgotten, Traces
 from fbtwsvm.online.kept import Kept
 from helpers import clouds, stream
 
+EVERY = np.True_  # all rows are of classes that were re-solved
+
 
 def make_kept(labels, alpha, box, times=None, reserve=None, idle_count=None, ids=None):
     n = len(labels)
@@ -41,30 +43,40 @@ def one_class(duals, **arguments):
 
 def condensed(kept, memory, second_look=100):
     forgotten = Forgotten.nothing(2, 3)
-    rest = condense(kept, memory, second_look, np.arange(1.0, len(kept) + 1.0), np.ones(2), forgotten)
+    rest = condense(kept, np.arange(2), memory, second_look, np.arange(1.0, len(kept) + 1.0), np.ones(2), forgotten)
     return rest, forgotten
 
 
 def test_idle_rows_are_counted_in_a_row_or_not():
     kept = one_class([0.0, 1e-6, 0.5, 0.0], idle_count=[0, 4, 4, 1])
-    rest = forget(kept, None, 1e-5)
+    rest = forget(kept, EVERY, None, 1e-5)
     assert rest.idle_count.tolist() == [1, 5, 4, 2]  # what a busy row has missed before is not taken back
     assert not rest.reserve.any()
 
 
 def test_a_row_that_was_idle_often_enough_goes_to_the_reserve():
     kept = one_class([0.0, 0.0, 0.5], idle_count=[1, 2, 9])
-    assert forget(kept, 3, 1e-5).reserve.tolist() == [False, True, False]
+    assert forget(kept, EVERY, 3, 1e-5).reserve.tolist() == [False, True, False]
+
+
+def test_rows_of_classes_that_were_not_re_solved_are_left_alone():
+    kept = one_class([0.0, 0.0], idle_count=[2, 2])
+    rest = forget(kept, np.array([True, False]), 3, 1e-5)
+    assert rest.idle_count.tolist() == [3, 2]
+    assert rest.reserve.tolist() == [True, False]
+    whole, forgotten = make_kept([0, 0, 1, 1], np.ones((4, 2)), np.ones((4, 2))), Forgotten.nothing(2, 3)
+    rest = condense(whole, np.array([1]), 1, 100, np.ones(4), np.ones(2), forgotten)
+    assert rest.labels.tolist() == [0, 0, 1]
 
 
 def test_a_row_is_idle_only_if_every_dual_is():
     kept = make_kept([0, 0], [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0]], np.ones((2, 3)))
-    assert forget(kept, 1, 1e-5).reserve.tolist() == [False, True]
+    assert forget(kept, EVERY, 1, 1e-5).reserve.tolist() == [False, True]
 
 
 def test_a_row_of_the_reserve_that_does_something_is_back_and_starts_anew():
     kept = one_class([0.5, 0.0], idle_count=[7, 7], reserve=[True, True])
-    rest = forget(kept, 3, 1e-5)
+    rest = forget(kept, EVERY, 3, 1e-5)
     assert rest.reserve.tolist() == [False, True]
     assert rest.idle_count.tolist() == [0, 7]  # a row that waits is not counted
 
@@ -113,7 +125,7 @@ def test_what_leaves_is_summed_into_duals_boxes_counts_and_extremes():
     kept = make_kept([0, 0, 0, 1, 1], [[0, 1], [0, 1], [0, 0.5], [1, 0], [1, 0]], [[0, 1]] * 3 + [[1, 0]] * 2)
     forgotten = Forgotten.nothing(2, 3)
     distances = np.array([4.0, 2.0, 9.0, 5.0, 6.0])
-    rest = condense(kept, 1, 100, distances, np.ones(2), forgotten)
+    rest = condense(kept, np.arange(2), 1, 100, distances, np.ones(2), forgotten)
     assert rest.times.tolist() == [2, 4]
     assert forgotten.counts.tolist() == forgotten.n_condensed.tolist() == [2, 1]
     assert (forgotten.nearest.tolist(), forgotten.farthest.tolist()) == ([2.0, 5.0], [4.0, 5.0])
@@ -127,7 +139,7 @@ def test_a_row_with_a_name_leaves_a_trace_that_others_do_not_share():
     kept = one_class([1.0, 0.5], ids=["first", "second"])
     forgotten = Forgotten.nothing(2, 3)
     other = deepcopy(forgotten, {id(forgotten.traces): forgotten.traces})
-    condense(kept, 1, 100, np.ones(2), np.array([2.0, 1.0]), forgotten)
+    condense(kept, np.arange(2), 1, 100, np.ones(2), np.array([2.0, 1.0]), forgotten)
     trace = forgotten.traces["first"]
     assert (trace.label, trace.time, trace.weight) == (0, 0, 1.0)
     assert trace.alpha.tolist() == [0.0, 0.5]  # that of a class with factor 1
@@ -164,7 +176,7 @@ def test_memory_and_second_look_are_hard_limits_and_no_row_is_lost(rows, memory,
     kept = make_kept(labels, alpha, 1.0 * (np.arange(3) != labels[:, None]))
     kept = replace(kept, reserve=np.array([row[2] for row in rows]) & ~alpha.any(axis=1))
     forgotten = Forgotten.nothing(3, 3)
-    rest = condense(kept, memory, second_look, np.ones(len(kept)), np.ones(3), forgotten)
+    rest = condense(kept, np.arange(3), memory, second_look, np.ones(len(kept)), np.ones(3), forgotten)
     assert np.bincount(rest.labels[~rest.reserve], minlength=3).max() <= memory
     assert np.bincount(rest.labels[rest.reserve], minlength=3).max() <= second_look
     np.testing.assert_array_equal(

@@ -71,7 +71,7 @@ def test_undo_puts_back_arrays_lists_numbers_and_parts():
     thing, names = Thing(), []
     thing.names, thing.number, pairs = names, 3, thing.pairs
     undo = Undo()
-    undo.keep(thing, "ones", "names", "number")
+    undo.keep(thing, "ones", "names")
     undo.keep_part(pairs, 1)
     read = thing.ones
     thing.ones *= 2.0

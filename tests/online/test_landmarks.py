@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from fbtwsvm import FBTWSVM
-from fbtwsvm.classifier import model_of, parameters_of
-from fbtwsvm.model.rows import CheckedRows
+from fbtwsvm._steps import finish
+from fbtwsvm.classifier import model_of
+from fbtwsvm.online._loops import Watch, needs_new_map
 from fbtwsvm.online.landmarks import _GROWTH, _MEMORY, ResidualMonitor
 from helpers import clouds, stream
 
@@ -32,50 +33,65 @@ def test_the_residual_may_rise_by_half_but_not_beyond_half_of_what_is_left(expec
     assert monitor(expected).limit == pytest.approx(limit)
 
 
+def watched(one, clock):
+    """Return what the compiled loops follow of a monitor."""
+    grows = 10**9 if one.grows_after is None else one.grows_after
+    nothing = np.empty(0)
+    return Watch(
+        one.residual.copy(), one.share, one.limit, clock - one.since, one.least_age, grows, nothing, nothing, 0.0
+    )
+
+
+def first_alarm(one, residuals, clock):
+    """Return the first of these rows at which the map is to be renewed; None if there is none."""
+    watch = watched(one, clock)
+    return next((i for i, row in enumerate(rows_missing(residuals)) if needs_new_map(row, watch, i)), None)
+
+
 def test_the_mean_residual_follows_rows_with_a_half_life():
     residuals = np.random.default_rng(0).uniform(0.0, 0.6, 50)
-    one = monitor(0.2)
+    watch = watched(monitor(0.2), 0)
     share, mean = 0.5 ** (1.0 / _MEMORY), 0.2
-    for residual in residuals:
-        mean = share * mean + (1.0 - share) * residual
-    assert one.after(rows_missing(residuals)) == pytest.approx(mean, rel=1e-10)
-    assert one.after(rows_missing(np.ones(MEMORY))) == pytest.approx(0.6)  # halfway from 0.2 to 1
-    assert one.residual == 0.2  # to look does not change what is known
+    for i, row in enumerate(rows_missing(residuals)):
+        mean = share * mean + (1.0 - share) * residuals[i]
+        assert not needs_new_map(row, watch, i)
+    assert watch.residual[0] == pytest.approx(mean, rel=1e-10)
 
 
 def test_the_mean_of_a_very_large_block_is_that_of_its_end():
-    residuals = np.concatenate([np.full(11 * MEMORY, 0.9), np.full(MEMORY, 0.3)])
-    assert monitor().after(rows_missing(residuals)) == pytest.approx(0.3)
+    residuals = np.concatenate([np.full(11 * MEMORY, 0.9), np.full(MEMORY, 0.1)])
+    one = monitor()
+    assert not one.alarm_after(rows_missing(residuals), clock=5000)
+    assert one.residual[0] == pytest.approx(0.1)
+    assert one.alarm_after(rows_missing(residuals[:1100]), clock=5000)
+    assert not one.alarm_after(rows_missing(residuals[:1100]), clock=MEMORY - 1)
 
 
 def test_rows_like_the_landmarks_raise_no_alarm():
-    assert not monitor(0.1).alarms(rows_missing(np.full(500, 0.1)), clock=1000).any()
+    assert first_alarm(monitor(0.1), np.full(500, 0.1), clock=1000) is None
 
 
 def test_rows_that_the_map_is_blind_to_raise_an_alarm_as_soon_as_the_mean_can_tell():
-    rows = rows_missing(np.full(300, 0.9))
-    alarms = monitor(0.1).alarms(rows, clock=1000)
     share = 0.5 ** (1.0 / _MEMORY)
     means = 0.9 + (0.1 - 0.9) * share ** np.arange(1, 301)
-    assert np.array_equal(alarms, means > 0.17)
-    assert 0 < np.flatnonzero(alarms)[0] < 30
+    found = first_alarm(monitor(0.1), np.full(300, 0.9), clock=1000)
+    assert found == np.flatnonzero(means > 0.17)[0]
+    assert 0 < found < 30
 
 
 def test_no_alarm_before_the_landmarks_are_old_enough():
-    alarms = monitor(0.1, clock=50).alarms(rows_missing(np.full(300, 0.9)), clock=60)
-    assert np.flatnonzero(alarms)[0] == 50 + MEMORY - 60
+    assert first_alarm(monitor(0.1, clock=50), np.full(300, 0.9), clock=60) == 50 + MEMORY - 60
 
 
 def test_a_map_with_fewer_landmarks_than_it_may_have_grows_when_there_are_more_rows():
-    rows = rows_missing(np.full(100, 0.1))
-    alarms = monitor(0.1, count=10, n_components=20, clock=7).alarms(rows, clock=7)
-    assert np.array_equal(np.flatnonzero(alarms), np.arange(_GROWTH * 10, 100))
+    one = monitor(0.1, count=10, n_components=20, clock=7)
+    assert first_alarm(one, np.full(100, 0.1), clock=7) == _GROWTH * 10
 
 
 def test_a_map_with_all_its_landmarks_does_not_grow():
     one = monitor(0.1, count=20, n_components=20)
     assert one.grows_after is None
-    assert not one.alarms(rows_missing(np.full(100, 0.1)), clock=10_000).any()
+    assert first_alarm(one, np.full(100, 0.1), clock=10_000) is None
 
 
 def test_a_stream_sorted_by_class_gets_new_landmarks():
@@ -92,8 +108,7 @@ def test_a_renewed_map_says_nearly_the_same():
     X, y = clouds(800, 3)
     model = stream(FBTWSVM(gamma=0.1, n_components=100, warm_up=200, decision="value", random_state=0), X, y, 100)
     before, answers = model_of(model).mapping, model.predict(X)
-    renewed_stream = model_of(model).copy()
-    renewed_stream._renew(renewed_stream._chunk(CheckedRows.unnamed(X[:100], y[:100]), parameters_of(model)))
+    renewed_stream = finish(model_of(model).renewal(X[:1]))
     assert not renewed_stream.mapping.same_as(before)
     member = renewed_stream.members[0]
     winners = renewed_stream.rule.winners(renewed_stream.mapping.rows(X))

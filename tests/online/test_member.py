@@ -7,7 +7,8 @@ import pytest
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
-from fbtwsvm.online.model import StreamModel
+from fbtwsvm.online.absorb import next_class
+from fbtwsvm.online.resolve import resolve
 from helpers import FOURIER, clouds, stream
 
 OPTIONS = {**FOURIER, "warm_up": 60}
@@ -24,7 +25,8 @@ def test_a_copy_shares_kept_rows_and_nothing_that_changes(machine):
     before, twin = pickle.dumps(machine), machine.copy()
     assert twin.kept is machine.kept
     twin.planes += 1.0
-    twin.moments.grams += 1.0
+    twin.moments.grams[0] = twin.moments.grams[0] + 1.0
+    twin.moments.sums += 1.0
     twin.forgotten.dual_sums += 1.0
     twin.flush()
     assert pickle.dumps(machine) == before
@@ -43,18 +45,39 @@ def test_a_class_that_comes_and_goes_leaves_the_machine_as_it_was(machine):
 
 
 def test_a_class_is_due_when_it_has_grown_by_half(machine):
-    left = max(1, machine.seen[0] // 2) - machine.since_solve[0]
-    assert machine.room(np.zeros(10_000, dtype=int)) == left
-    assert machine.room(np.array([0])) == (1 if left <= 1 else 2)
+    machine.seen[:], machine.since_solve[:], machine.solved_at[:] = 10, 4, machine.clock
+    assert next_class(machine) == -1
+    machine.since_solve[1] = 5
+    assert next_class(machine) == 1
+    machine.solved_at[2] = machine.clock - machine.max_lag
+    assert next_class(machine) == 1  # one that has grown comes first
+    machine.since_solve[1] = 4
+    assert next_class(machine) == 2
 
 
-@pytest.mark.parametrize("decay", [1.0, "auto"])
-def test_rows_learned_in_place_are_learned_as_on_a_copy(decay, monkeypatch):
-    X, y = clouds(260)
-    one = stream(FBTWSVM(**OPTIONS, decay=decay), X[:200], y[:200], 50)
-    other = pickle.loads(pickle.dumps(one))
-    stream(one, X[200:], y[200:], 1)
-    monkeypatch.setattr(StreamModel, "_fits_in_place", lambda *_: False)
-    stream(other, X[200:], y[200:], 1)
-    np.testing.assert_allclose(one.planes_, other.planes_, atol=1e-12)
-    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-12)
+def test_classes_that_wait_have_their_turn(machine):
+    machine.since_solve[:] = 0
+    machine.solved_at[:] = machine.clock - machine.max_lag - np.array([0, 2, 1])
+    found = []
+    for _ in range(3):
+        found.append(next_class(machine))
+        resolve(machine, found[-1])
+    assert found == [1, 2, 0]
+    assert next_class(machine) == -1
+
+
+@pytest.mark.parametrize("half_life", [10.0, 33.3, 100.0, 1000.0])
+def test_the_longest_lag_is_ten_half_lives_or_a_thousand_rows(half_life):
+    X, y = clouds(60)
+    model = FBTWSVM(**FOURIER, warm_up=20, half_life=half_life).partial_fit(X, y)
+    assert model_of(model).members[0].max_lag == min(1000, round(10 * half_life))
+
+
+def test_an_undone_call_leaves_the_roots_as_they_were(machine):
+    """The update of the last row is late: a call that learns one row does not copy its root."""
+    before = pickle.dumps(machine.roots)
+    place = machine.roots.late_place.copy()
+    assert place[0] >= 0
+    machine.roots.update_late()
+    assert machine.roots.late_place[0] == -1
+    assert pickle.dumps(machine.roots) == before  # it has the same meaning

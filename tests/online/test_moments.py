@@ -1,5 +1,7 @@
 """Sums of each class, and roots that follow them, against numpy."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -44,12 +46,21 @@ def test_roots_of_classes_that_come_and_go_keep_their_place():
     roots = Roots(2, 3, np.float64)
     for k in range(2):
         roots.refresh(k, np.eye(3) * k, 1.0)
-    second = roots.matrices[1].copy()
-    axes.insert_class(roots, 1)
-    assert np.array_equal(roots.matrices[2], second)
+    second = roots.of(1).copy()
+    roots.insert_class(1)
+    assert np.array_equal(roots.of(2), second)
     assert roots.ranks[1] > 10**15  # of the new class there is no root yet
+    roots.start(1, 4.0)
+    np.testing.assert_allclose(roots.of(1), np.eye(3) / 2.0)
     axes.delete_class(roots, 0)
-    assert np.array_equal(roots.matrices[1], second)
+    assert np.array_equal(roots.of(1), second)
+    roots.insert_class(0)  # at the place that has become free
+    assert len(set(roots.places.tolist())) == 3
+    assert np.array_equal(roots.of(2), second)
+    roots = pickle.loads(pickle.dumps(roots))
+    assert np.array_equal(roots.of(2), second)
+    assert len(roots.matrices) == 3
+    axes.delete_class(roots, 0)
     assert len(roots.ranks) == len(roots.ridges) == 2
     assert isinstance(roots.factor(1), Root)
 
@@ -110,10 +121,10 @@ def test_a_gram_matrix_can_be_added_alone(summed):
 def test_sums_of_classes_that_come_and_go_keep_their_place(summed):
     moments, classes = summed
     nothing = (np.empty((0, 3)), np.empty(0))
-    axes.insert_class(moments, 1)
+    moments.insert_class(1)
     assert_moments(moments, [classes[0], nothing, classes[1]])
     assert np.array_equal(moments.means[1], np.zeros(3))
-    axes.delete_class(moments, 0)
+    moments.delete_class(0)
     assert_moments(moments, [nothing, classes[1]])
 
 

@@ -6,9 +6,12 @@ import pytest
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
 from fbtwsvm.model.membership import distances_to_means
+from fbtwsvm.online._loops import Watch
 from fbtwsvm.online.absorb import learn_rows
 from fbtwsvm.online.kept import Chunk
 from helpers import FOURIER, clouds, stream
+
+NO_WATCH = Watch(np.zeros(1), 1.0, np.inf, 0, 0, 10**9, np.empty(0), np.empty(0), 0.0)
 
 
 def one_by_one(model, X, y):
@@ -17,7 +20,7 @@ def one_by_one(model, X, y):
     for i, label in enumerate(y):
         before = machine.copy()
         time, name = np.array([machine.clock]), np.array([None], dtype=object)
-        learn_rows(machine, Chunk(rows[i : i + 1], y[i : i + 1], np.ones(1), time, name, None), every_value=False)
+        learn_rows([machine], Chunk(rows[i : i + 1], y[i : i + 1], np.ones(1), time, name, None), NO_WATCH)
         yield before, machine, rows[i : i + 1], label
 
 
@@ -32,7 +35,7 @@ def test_row_by_row_memberships_are_those_of_the_batch_formula(membership, mu):
         distances = distances_to_means(row, before.moments.means)
         expected = 0.7 * before.ranges.memberships(distances, np.array([label]))[0]
         expected[label] = 0.0
-        np.testing.assert_allclose(after.pending[-1].box[0], expected, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(after.pending.kept().box[-1], expected, rtol=1e-8, atol=1e-10)
 
 
 def test_a_row_has_the_box_that_the_next_resolve_gives_it_if_means_and_ranges_stay():
@@ -41,7 +44,7 @@ def test_a_row_has_the_box_that_the_next_resolve_gives_it_if_means_and_ranges_st
     model = FBTWSVM(**FOURIER, warm_up=100, memory=None, accept="all").partial_fit(X, y).settle()
     for i in range(5):
         model.partial_fit(X[i : i + 1] + 1e-3, y[i : i + 1])
-    box = np.concatenate([store.box for store in model_of(model).members[0].pending])
+    box = model_of(model).members[0].pending.kept().box
     kept = model_of(model.settle()).members[0].kept
     np.testing.assert_allclose(kept.box[kept.times >= 4000], box[np.argsort(y[:5], kind="stable")], atol=2e-3)
 
@@ -52,7 +55,7 @@ def test_a_row_moves_the_planes_near_its_class_to_the_least_squares_solution():
     model = FBTWSVM(**FOURIER, warm_up=100, membership="none")
     stream(model, X[:150], y[:150], 150).settle()
     for before, after, row, own in one_by_one(model, X[150:160], y[150:160]):
-        inverse = before.roots.matrices[own].T @ before.roots.matrices[own]
+        inverse = before.roots.of(own).T @ before.roots.of(own)
         gram = np.linalg.inv(inverse)
         dual_sum = -gram @ before.planes[own, 1 - own]
         expected = -np.linalg.solve(gram + row.T @ row, dual_sum)

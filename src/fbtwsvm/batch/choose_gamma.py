@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from .._arrays import Array
 from .._log import LOG
+from .._steps import Steps
 from .._threads import one_blas_thread
 from ..features.kernels import gamma_scale, scaled, similarity
 from ..model.rows import TrainingRows
@@ -116,8 +117,8 @@ def _best_power(
     return min(best, ladder.best(contiguous, _UNSURE))
 
 
-def largest_gamma(X: Any, kernel: str, start: float, count: int, seed: int) -> float:
-    """Return the largest gamma, among `start` times powers of 2, at which a map of `count` landmarks is still accurate.
+def largest_gamma(X: Any, kernel: str, start: float, count: int, seed: int) -> Steps[float]:
+    """Return, in pieces, the largest gamma, `start` times a power of 2, at which `count` landmarks are still accurate.
 
     Accurate means a residual 1 - ||z||^2 of at most 1 % on rows like the landmarks: the mean of 1 / [K^-1]_ii over the
     landmarks, each left out in turn.  Labels are not needed, so the first rows of a stream may all be of one class.
@@ -132,6 +133,7 @@ def largest_gamma(X: Any, kernel: str, start: float, count: int, seed: int) -> f
         if np.mean(1.0 / np.diag(inverse)) > _MISSED:
             break
         best = gamma
+        yield
     return float(best)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .._arrays import Array
+from .._steps import Steps, finish, one_thread_each
 from ..features.kernels import check_metric
 from ..model.settings import Parameters
 from .choose_gamma import choose_gamma
@@ -25,31 +26,35 @@ class KernelChoice:
     rounds: int = 0
 
 
-def choose_kernel(
-    parameters: Parameters,
-    trial: TrialRows,
-    *,
-    gamma_in: Callable[[Array | None], float | None] | None = None,
-    quick: bool = False,
-) -> KernelChoice:
-    """Return gamma and metric: as given, or chosen by trials, which `quick` does not make.
+def choose_kernel(parameters: Parameters, trial: TrialRows, *, quick: bool = False) -> KernelChoice:
+    """Return gamma and metric: as given, or chosen by trials, which `quick` does not make."""
 
-    `gamma_in` returns the gamma that suits a metric; by default it is that of `choose_gamma`.
-    """
-
-    def usual(metric: Array | None) -> float | None:
+    def usual(metric: Array | None) -> Steps[float | None]:
+        yield
         return choose_gamma(parameters, trial, metric=metric, quick=quick)
 
-    gamma_in = gamma_in or usual
+    return finish(kernel_steps(parameters, trial, usual, quick=quick))
+
+
+def kernel_steps(
+    parameters: Parameters,
+    trial: TrialRows,
+    gamma_in: Callable[[Array | None], Steps[float | None]],
+    *,
+    quick: bool = False,
+) -> Steps[KernelChoice]:
+    """Return gamma and metric in pieces; `gamma_in` returns the gamma that suits a metric."""
     metric = given_metric(parameters, trial.all.X.shape[1])
-    gamma = gamma_in(metric)
+    gamma = yield from gamma_in(metric)
     if gamma is None or metric is not None or quick or not learns_metric(parameters) or trial.all.n_classes < 2:
         return KernelChoice(gamma, metric)
     always, any_gamma = parameters.metric == "columns", parameters.gamma == "auto"
-    learned = learn_metric(trial, str(parameters.kernel), gamma, always=always, any_gamma=any_gamma)
+    learned = yield from one_thread_each(
+        learn_metric(trial, str(parameters.kernel), gamma, always=always, any_gamma=any_gamma)
+    )  # the matrices are small
     if learned is None:
         return KernelChoice(gamma)
-    return KernelChoice(gamma_in(learned.factors), learned.factors, learned.rounds)
+    return KernelChoice((yield from gamma_in(learned.factors)), learned.factors, learned.rounds)
 
 
 def learns_metric(parameters: Parameters) -> bool:

@@ -19,7 +19,7 @@ from scipy.linalg import cho_solve
 
 from .._arrays import Array, tiles
 from .._log import LOG
-from .._threads import one_blas_thread
+from .._steps import Steps
 from ..features.gradients import kernel_gradient
 from ..features.kernels import column_variances, scaled, similarity
 from ..solver.factors import gram_matrix
@@ -76,8 +76,8 @@ class _Round:
 
 def learn_metric(
     trial: TrialRows, kernel: str, gamma: float, *, always: bool = False, any_gamma: bool = True
-) -> LearnedMetric | None:
-    """Return factors of the columns; None if they do not help by more than chance.
+) -> Steps[LearnedMetric | None]:
+    """Return factors of the columns, in pieces; None if they do not help by more than chance.
 
     gamma      the gamma that suits the rows without a metric
     always     return the best factors, whether or not they help
@@ -86,11 +86,10 @@ def learn_metric(
     n_columns = trial.all.X.shape[1]
     if n_columns < 2 or (not always and (trial.all.n < _LEAST_DISTINCT or n_columns > _MOST_COLUMNS)):
         return None
-    with one_blas_thread():  # the matrices are small
-        rounds = _Rounds(trial, kernel, any_gamma=any_gamma)
-        if len(rounds.labels) < _LEAST_DISTINCT and not always:
-            return None
-        return rounds.run(gamma, always=always)
+    rounds = _Rounds(trial, kernel, any_gamma=any_gamma)
+    if len(rounds.labels) < _LEAST_DISTINCT and not always:
+        return None
+    return (yield from rounds.run(gamma, always=always))
 
 
 class _Rounds:
@@ -117,18 +116,20 @@ class _Rounds:
         self.variances = column_variances(self.X, self.weights)
         self.blocks = one_hot_blocks(self.X)
 
-    def run(self, gamma: float, *, always: bool) -> LearnedMetric | None:
+    def run(self, gamma: float, *, always: bool) -> Steps[LearnedMetric | None]:
         """Take rounds as long as they help."""
         gamma *= self.unit if self.kernel == "laplacian" else self.unit**2  # for rows that were divided by the unit
         alike = [np.ones(self.X.shape[1])] * FOLDS
-        start = self._best_gamma(alike, gamma)
+        start = yield from self._best_gamma(alike, gamma)
         if self._mean(start.misses) == 1.0:  # no class is in several groups: held-out groups tell nothing
             self.folds = shuffled_folds(self.labels, self.random)
-            start = self._best_gamma(alike, gamma)
+            start = yield from self._best_gamma(alike, gamma)
         last = taken = start
         rounds, failed = 0, 0
         for number in range(1, _ROUNDS + 1):
-            last = self._best_gamma(self._sharper(last), last.gamma)
+            sharper = self._sharper(last)
+            yield
+            last = yield from self._best_gamma(sharper, last.gamma)
             gain = _gain(taken.errors, last.errors, self._judged_weights())
             worse = self._mean(last.misses - taken.misses) > 0 or self._mean(last.log_losses - taken.log_losses) > 0
             LOG.debug(
@@ -142,7 +143,7 @@ class _Rounds:
                 failed += 1
                 if failed == 2 or gain < 0:
                     break
-        if not rounds or not (always or self._holds_in_order(start, taken)):
+        if not rounds or not (always or (yield from self._holds_in_order(start, taken))):
             LOG.info("metric: none, all columns count alike")
             return None
         factors = self._normalised(_mean_factors(taken))
@@ -157,7 +158,7 @@ class _Rounds:
     def _mean(self, values: Array) -> float:
         return float(np.average(values, weights=self._judged_weights()))
 
-    def _holds_in_order(self, start: _Round, taken: _Round) -> bool:
+    def _holds_in_order(self, start: _Round, taken: _Round) -> Steps[bool]:
         """Whether the factors also help if contiguous thirds of the rows, which may belong together, are held out.
 
         What is compared with them has the gamma that suits these thirds best, to be on the safe side.
@@ -166,17 +167,19 @@ class _Rounds:
             return True
         in_order = copy(self)
         in_order.folds = contiguous_folds(self.labels)
-        before = in_order._best_gamma([start.learners[0].factors] * FOLDS, start.gamma)
+        before = yield from in_order._best_gamma([start.learners[0].factors] * FOLDS, start.gamma)
         after = in_order._judge([_mean_factors(taken)] * FOLDS, taken.gamma)
         return _gain(before.errors, after.errors, in_order._judged_weights()) > _LATER
 
-    def _best_gamma(self, factors: list[Array], gamma: float) -> _Round:
+    def _best_gamma(self, factors: list[Array], gamma: float) -> Steps[_Round]:
         """Judge factors with gamma, and with doubled and halved values as long as these are better."""
         best = self._judge(factors, gamma)
+        yield
         for step in (2.0, 0.5) if self.any_gamma else ():
             found = best
             for _ in range(_STEPS):
                 other = self._judge(factors, step * found.gamma)
+                yield
                 if self._mean(other.errors) >= self._mean(found.errors):
                     break
                 found = other

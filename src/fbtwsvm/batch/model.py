@@ -76,7 +76,7 @@ class BatchModel:
     @property
     def answers(self) -> Answers:
         """All that a prediction reads."""
-        return Answers(self.classes, self.mapping, self.rule, self.planes)
+        return Answers(self.classes, self.mapping, self.rule)
 
     @property
     def held_rows(self) -> Any:

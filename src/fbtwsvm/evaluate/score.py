@@ -33,6 +33,9 @@ class Score:
         """Count tested rows."""
         true = self._index(np.asarray(truth).tolist())
         predicted = self._index(np.asarray(answers).tolist())
+        if len(true) == 1:  # the same as below, in a tenth of the time
+            self._add_one(int(true[0]), int(predicted[0]))
+            return
         np.add.at(self.counts, (true, predicted), 1)
         before = np.concatenate([[-1 if self.last is None else self.last], true[:-1]])
         same = true == before
@@ -42,6 +45,15 @@ class Score:
         self.tested += len(true)
         if len(true):
             self.last = int(true[-1])
+
+    def _add_one(self, true: int, predicted: int) -> None:
+        """Count one tested row."""
+        same = true == self.last
+        self.counts[true, predicted] += 1
+        self.same += same
+        self.recent[self.tested % len(self.recent)] = true, predicted, same
+        self.tested += 1
+        self.last = true
 
     def skip(self, truth: Any) -> None:
         """Note the labels of rows that could not be tested."""

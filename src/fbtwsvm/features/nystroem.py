@@ -7,14 +7,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import get_blas_funcs, solve_triangular
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg.lapack import dpstrf, dtrtri
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
 from .._linalg import lower_factor
+from . import _map_loops
 from .base import _DEFAULT_COMPONENTS, FeatureMap
 from .gradients import scaled_kernel_gradient
 from .kernels import KERNELS, Kernel, similarity
@@ -115,9 +117,18 @@ class NystroemFeatures(FeatureMap):
         return self
 
     def _normalise(self, dtype: np.dtype) -> None:
-        """Compute the normalisation from the landmarks."""
+        """Put the landmarks in order, and compute the normalisation from them.
+
+        It is triangular, so the first m features are those of a map with the first m landmarks.  In the order of a
+        pivoted Cholesky factorisation, these are good ones for every m: each is the one that those before it explain
+        least.
+        """
         precise = self.landmarks_.astype(np.float64)
-        between = similarity(self.kernel, self.gamma_, self.metric_)(precise, precise)
+        between = np.asarray(similarity(self.kernel, self.gamma_, self.metric_)(precise, precise), dtype=np.float64)
+        order = _pivot_order(between)
+        self.landmarks_, between = self.landmarks_[order], between[np.ix_(order, order)]
+        if self.landmark_indices_ is not None:
+            self.landmark_indices_ = self.landmark_indices_[order]
         # Similarities in float32 have rounding errors: directions smaller than these carry no information.
         factor = _jittered_factor(between, 1e-7 if dtype == np.float32 else 1e-11)
         inverse, _ = dtrtri(factor, lower=True)
@@ -155,6 +166,17 @@ class NystroemFeatures(FeatureMap):
         mapped: Array = multiply(1.0, inverse, columns, lower=True, overwrite_b=not callable(self.kernel)).T
         return mapped
 
+    def map_few(self, X: Any, out: Array) -> bool:
+        """Map a few dense rows into the first columns of `out`; return False if there is no loop for this kernel."""
+        normalisation = self.normalisation_
+        if self.kernel != "rbf" or sp.issparse(self.landmarks_) or not X.dtype == normalisation.dtype == out.dtype:
+            return False
+        metric = np.ones(X.shape[1]) if self.metric_ is None else self.metric_
+        squared = np.square(metric).astype(X.dtype)
+        landmarks = self.landmarks_.astype(X.dtype, copy=False)
+        _map_loops.rbf_features(X, landmarks, squared, X.dtype.type(self.gamma_), normalisation, out)
+        return True
+
     def gradient(self, X: Array, weights: Array) -> Array:
         """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""
         landmarks = self.landmarks_.astype(X.dtype, copy=False)
@@ -168,6 +190,15 @@ def check_landmarks(count: int, n: int, note: str = "") -> None:
             f"n_components={count} is more than the {n} rows that landmarks can be chosen from{note}: "
             f"use at most {n}, or Fourier features."
         )
+
+
+def _pivot_order(between: Array) -> Array:
+    """Return the order in which a pivoted Cholesky factorisation takes the rows of a kernel matrix.
+
+    Rounded, so that rounding errors do not decide between landmarks that are equally good.
+    """
+    _, pivots, _, _ = dpstrf(np.round(between, 9), lower=1)
+    return np.asarray(pivots) - 1
 
 
 def _jittered_factor(between: Array, jitter: float) -> Array:

@@ -11,6 +11,7 @@ from .._arrays import Array, compiled
 
 FLOOR = 1e-12  # smaller plane values are raised to this, so that their logarithm exists
 LEAST_CHANCE = -12.0  # smallest log-probability that a member of a committee gives to a class
+START_SLOPE = 2.0  # slope of a pair before it is learned
 MIN_SLOPE = 0.05  # slope of a pair that is no better than chance on left-out values
 
 
@@ -62,6 +63,19 @@ def pair_margins(values, offsets, slopes):
             values[i, a, a] = 0.0
             for b in range(a + 1, n_classes):
                 margin = pair_margin(values[i, a, b], values[i, b, a], offsets[a, b], slopes[a, b])
+                values[i, a, b] = margin
+                values[i, b, a] = -margin
+
+
+@compiled
+def plain_margins(values):
+    """Do the same without offsets, with the slope that a rule has before it is learned."""
+    n_classes = values.shape[1]
+    for i in range(values.shape[0]):
+        for a in range(n_classes):
+            values[i, a, a] = 0.0
+            for b in range(a + 1, n_classes):
+                margin = pair_margin(values[i, a, b], values[i, b, a], 0.0, START_SLOPE)
                 values[i, a, b] = margin
                 values[i, b, a] = -margin
 
@@ -339,12 +353,12 @@ def log_chances(margins: Array) -> Array:
     Probability k is proportional to 1 / sum_j exp(margin_kj), a closed form of pairwise coupling.
     """
     chances = np.empty(margins.shape[:2])
-    _log_chances(margins, chances)
+    log_chances_loop(margins, chances)
     return chances
 
 
 @compiled
-def _log_chances(margins, chances):
+def log_chances_loop(margins, chances):
     n, n_classes = margins.shape[0], margins.shape[1]
     for i in range(n):
         largest = -np.inf

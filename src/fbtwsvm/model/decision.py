@@ -8,9 +8,9 @@ probabilities, by logistic regression on left-out values.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from .._arrays import Array
 from . import _pair_loops
 from .mapping import Mapping
 
-_START_SLOPE = 2.0
 _STRENGTH = 1.0
 _MANY_CLASSES = 24  # from so many classes on, 2 (K - 1) planes for each row are faster than a product with K (K - 1)
 _VERY_MANY_CLASSES, _COUPLED = 100, 32  # beyond so many classes, only the best of a row are coupled
+_RECENT_VALUES = 20_000  # most values of rows that are kept mapped until they are learned
 _TILE_BYTES = 64 * 2**20  # size of the plane values of one tile of rows
 
 
@@ -60,7 +60,7 @@ class Decision:
         labels = np.repeat(np.arange(len(totals)), np.diff(starts))
         factors = np.divide(totals, class_weights, out=np.zeros_like(class_weights), where=class_weights > 0)
         weights = weights * factors[labels]
-        slope = _pair_loops.pooled_slope(near, far, labels, has_weight, weights, _START_SLOPE, _STRENGTH)
+        slope = _pair_loops.pooled_slope(near, far, labels, has_weight, weights, _pair_loops.START_SLOPE, _STRENGTH)
         learned, slopes = _pair_loops.fit_offsets(near, far, starts, has_weight, weights, slope, _STRENGTH)
         offsets = learned if rule == "calibrated" else np.zeros_like(learned)
         decision = cls(offsets, learned, slopes, multiclass, calibrated=rule == "calibrated")
@@ -71,7 +71,8 @@ class Decision:
     def plain(cls, n_classes: int, multiclass: str, rule: str) -> Decision:
         """Return the rule without offsets, which compares plain values."""
         zero = np.zeros((n_classes, n_classes))
-        slopes = np.triu(np.full((n_classes, n_classes), _START_SLOPE), 1) + np.tril(np.ones((n_classes, n_classes)))
+        slopes = np.ones((n_classes, n_classes))
+        slopes[np.triu_indices(n_classes, 1)] = _pair_loops.START_SLOPE
         return cls(zero, zero, slopes, multiclass, calibrated=rule == "calibrated")
 
     def with_distances(self, norms: Array) -> Decision:
@@ -110,8 +111,28 @@ class Rule(Protocol):
         """Offsets and slopes."""
 
     @property
+    def shown_planes(self) -> Array:
+        """The planes that `planes_` shows."""
+
+    @property
     def least_chance(self) -> float:
         """Smallest log-probability that each of them gives to a class."""
+
+
+class RecentRows:
+    """The last few rows that were predicted, as given and mapped: on a stream they are often learned next."""
+
+    def __init__(self) -> None:
+        self.pair: tuple[Array, Array] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle nothing of it."""
+        return (RecentRows, ())
+
+
+def _same_rows(one: Array, X: Any) -> bool:
+    """Whether rows are equal, to the last bit."""
+    return type(X) is np.ndarray and one.shape == X.shape and one.dtype == X.dtype and bool((one == X).all())
 
 
 @dataclass(frozen=True)
@@ -121,7 +142,17 @@ class Answers:
     classes: Array
     mapping: Mapping
     rule: Rule
-    planes: Array  # those that `planes_` shows
+    recent: RecentRows = field(default_factory=RecentRows)
+
+    def mapped(self, X: Any) -> Array:
+        """Map rows; a few rows that were mapped just before are not mapped again."""
+        pair = self.recent.pair
+        if pair is not None and _same_rows(pair[0], X):
+            return pair[1]
+        rows = self.mapping.rows(X)
+        if type(X) is np.ndarray and X.size <= _RECENT_VALUES:
+            self.recent.pair = X.copy(), rows
+        return rows
 
 
 @dataclass(frozen=True)
@@ -169,6 +200,11 @@ class PairRule:
         return np.concatenate([_pair_loops.couple(margins) for margins in self._tiles(rows, learned)])
 
     least_chance: ClassVar[float] = -np.inf
+
+    @property
+    def shown_planes(self) -> Array:
+        """The planes."""
+        return self.planes
 
     def members(self) -> list[tuple[float, Array]]:
         """Return the planes with the factor 1."""

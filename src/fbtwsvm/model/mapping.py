@@ -22,6 +22,7 @@ from ..features.nystroem import NystroemFeatures
 from .rows import TrainingRows
 
 _TILE = 4096  # rows mapped at a time
+_FEW = 4  # rows up to which a loop is faster than BLAS
 
 
 def _fits_in_given_order(transformer: Any, rows: TrainingRows) -> bool:
@@ -141,6 +142,14 @@ class Mapping:
         return isinstance(self.transformer, NystroemFeatures) and self.bounded and not self.frozen
 
     @property
+    def nested(self) -> bool:
+        """Whether the first m features are those of a good map with m features: landmarks in the order of pivots."""
+        if not isinstance(self.transformer, NystroemFeatures):
+            return False
+        pivots = np.diag(self.transformer.normalisation_)  # 1 / L_ii, which grows in that order, up to rounding
+        return bool((pivots >= 0.5 * np.maximum.accumulate(pivots)).all())
+
+    @property
     def bounded(self) -> bool:
         """Whether no row is mapped far out, however large its values are."""
         landmarks = isinstance(self.transformer, NystroemFeatures) and is_normalised(self.transformer.kernel)
@@ -156,7 +165,7 @@ class Mapping:
         The old map is z = N'k(L, x).  With it, k(L', x) of the new landmarks L' is about Z(L') z, so z' = N''Z(L') z.
         """
         transformer = self.transformer.with_landmarks(landmarks)
-        mapped = self.rows(landmarks)[:, :-1].astype(np.float64)
+        mapped = self.rows(transformer.landmarks_)[:, :-1].astype(np.float64)
         change = np.eye(transformer.normalisation_.shape[1] + 1, mapped.shape[1] + 1)
         change[:-1, :-1] = transformer.normalisation_.astype(np.float64).T @ mapped
         change[-1, :-1] = 0.0
@@ -211,6 +220,8 @@ class Mapping:
         `threads` work on the tiles; None leaves all threads to BLAS.
         """
         n = X.shape[0] if index is None else len(index)
+        if n <= _FEW and index is None and (few := self._few_rows(X)) is not None:
+            return few
 
         def mapped(part: slice) -> Array:
             return self._transform(X[part] if index is None else X[index[part]])
@@ -224,6 +235,19 @@ class Mapping:
             out[part, -1] = 1.0
 
         each_in(threads if self.threaded else None, put, tiles(0, n, _TILE))
+        return out
+
+    def _few_rows(self, X: Any) -> Array | None:
+        """Return a few mapped rows by a compiled loop; None if there is none for this map."""
+        transformer = self.transformer
+        if not isinstance(transformer, (NystroemFeatures, FourierFeatures)) or type(X) is not np.ndarray:
+            return None
+        out = np.empty((len(X), transformer._n_features_out + 1), dtype=self.dtype)
+        if not (X.flags.c_contiguous and transformer.map_few(X.astype(self.dtype, copy=False), out)):
+            return None
+        if self.scale != 1.0:
+            out *= self.dtype.type(self.scale)
+        out[:, -1] = 1.0
         return out
 
     def gradient(self, X: Array, weights: Array) -> Array:

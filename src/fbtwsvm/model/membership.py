@@ -14,11 +14,10 @@ The published code then rescales s to (0, 1] for each class and opponent.  So do
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from .._arrays import Array, compiled_exactly, tiles
+from .._arrays import Array, compiled, compiled_exactly, tiles
 from .._threads import Threads, each_in
 
 _TILE = 1024  # rows per product
@@ -41,6 +40,26 @@ def distances_to_means(rows: Array, means: Array, threads: Threads | None = None
 
     each_in(threads, look, tiles(0, len(rows), _TILE))
     return distances
+
+
+def distances_to_own_mean(rows: Array, labels: Array, means: Array) -> Array:
+    """Return the squared distance (n,) of each row to the mean of its class, like `distances_to_means`."""
+    distances = np.empty(len(rows))
+    _own_mean_distances(rows, labels, means, means.mean(axis=0), 16.0 * np.finfo(rows.dtype).eps, distances)
+    return distances
+
+
+@compiled
+def _own_mean_distances(rows, labels, means, centre, rounding, distances):
+    """Write the distances of rows to their own means into `distances`; rounding errors become zero, as in `clean`."""
+    for i in range(rows.shape[0]):
+        square, size = 0.0, 0.0
+        mean = means[labels[i]]
+        for k in range(rows.shape[1]):
+            value, middle = rows[i, k] - centre[k], mean[k] - centre[k]
+            square += (value - middle) * (value - middle)
+            size += value * value + middle * middle
+        distances[i] = 0.0 if square < rounding * size else square
 
 
 def distances_from_kernel(kernel: Array, weights: Array, starts: Array) -> Array:
@@ -80,15 +99,12 @@ def membership(own, other, farthest, low, high, noisy, usual):
 
 
 @compiled_exactly
-def _memberships(distances, labels, farthest, low, high, noisy, usual, shares):
-    """Write the memberships (n, n_classes) of rows against every class into `shares`."""
-    n, n_classes = distances.shape
-    for i in range(n):
-        own = labels[i]
-        for k in range(n_classes):
-            shares[i, k] = membership(
-                distances[i, own], distances[i, k], farthest[own], low[own, k], high[own, k], noisy, usual
-            )
+def _memberships(own, others, labels, farthest, low, high, noisy, usual, shares):  # noqa: PLR0917
+    """Write the memberships (n, n_opponents) of rows against opponents into `shares`."""
+    for i in range(others.shape[0]):
+        k = labels[i]
+        for a in range(others.shape[1]):
+            shares[i, a] = membership(own[i], others[i, a], farthest[k], low[k, a], high[k, a], noisy, usual)
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,7 @@ class Ranges:
     """The numbers over all rows of a class that the formula needs.
 
     farthest   (n_classes,): largest squared distance to the mean of the class
-    low, high  (n_classes, n_classes): smallest and largest s of a class against an opponent, before rescaling
+    low, high  (n_classes, n_opponents): smallest and largest s of a class against an opponent, before rescaling
     noisy      mu, the factor of rows nearer to the mean of the opponent
     usual      1 - mu, the factor of all other rows
     """
@@ -108,15 +124,19 @@ class Ranges:
     usual: float
 
     @classmethod
-    def unknown(cls, n_classes: int, mu: float) -> Ranges:
-        """Return ranges with which every membership is one."""
-        zero = np.zeros((n_classes, n_classes))
+    def unknown(cls, n_classes: int, mu: float, n_opponents: int | None = None) -> Ranges:
+        """Return ranges with which every membership is one; the opponents are all classes unless they are counted."""
+        zero = np.zeros((n_classes, n_classes if n_opponents is None else n_opponents))
         return cls(np.zeros(n_classes), zero, zero.copy(), mu, 1.0 - mu)
 
-    def memberships(self, distances: Array, labels: Array) -> Array:
-        """Return the memberships (n, n_classes) of rows from their squared distances to all means."""
+    def memberships(self, distances: Array, labels: Array, own: Array | None = None) -> Array:
+        """Return the memberships (n, n_opponents) of rows from their squared distances to the means of the opponents.
+
+        `own` are the distances to the means of their own classes; None if the opponents are all classes in order.
+        """
         shares = np.empty(distances.shape)
-        _memberships(distances, labels, self.farthest, self.low, self.high, self.noisy, self.usual, shares)
+        own = _own_distances(distances, labels) if own is None else own
+        _memberships(own, distances, labels, self.farthest, self.low, self.high, self.noisy, self.usual, shares)
         return shares
 
 
@@ -126,41 +146,46 @@ class Extremes:
     The smallest and largest membership of a class against an opponent are those of the nearest or farthest row, among
     the noisy rows (nearer to the opponent's mean) or among the others.
 
-    nearest, farthest  (2, n_classes, n_classes): squared distance to the own mean; [noisy or not, class, opponent]
+    nearest, farthest  (2, n_classes, n_opponents): squared distance to the own mean; [noisy or not, class, opponent]
     counts             (n_classes,): number of rows
     """
 
-    def __init__(self, n_classes: int) -> None:
-        shape = (2, n_classes, n_classes)
+    def __init__(self, n_classes: int, n_opponents: int | None = None) -> None:
+        shape = (2, n_classes, n_classes if n_opponents is None else n_opponents)
         self.nearest, self.farthest = np.full(shape, np.inf), np.full(shape, -np.inf)
         self.counts = np.zeros(n_classes, dtype=np.int64)
 
     @classmethod
     def of_class(cls, k: int, distances: Array) -> Extremes:
         """Return the extremes of rows of class k from their squared distances to all means."""
-        extremes = cls(distances.shape[1])
-        own = distances[:, k, None]
-        noisy = own >= distances
-        extremes.counts[k] = len(distances)
-        for group, chosen in enumerate((noisy, ~noisy)):
-            extremes.nearest[group, k] = np.where(chosen, own, np.inf).min(axis=0)
-            extremes.farthest[group, k] = np.where(chosen, own, -np.inf).max(axis=0)
-        return extremes
+        sizes = np.zeros(distances.shape[1], dtype=np.int64)
+        sizes[k] = len(distances)
+        return cls.of_classes(distances, np.concatenate([[0], np.cumsum(sizes)]))
 
     @classmethod
-    def of_classes(cls, distances: Array, starts: Array) -> Extremes:
-        """Return the extremes of rows that are sorted by class."""
-        extremes = cls(distances.shape[1])
-        for k, (first, last) in enumerate(pairwise(starts)):
-            if first < last:
-                one = cls.of_class(k, distances[first:last])
-                extremes.counts[k] = one.counts[k]
-                extremes.nearest[:, k], extremes.farthest[:, k] = one.nearest[:, k], one.farthest[:, k]
+    def of_classes(cls, distances: Array, starts: Array, own: Array | None = None) -> Extremes:
+        """Return the extremes of rows that are sorted by class.
+
+        `distances` are those to the means of the opponents, `own` those to the mean of the row's own class; None if
+        the opponents are all classes in order.
+        """
+        counts = np.diff(starts)
+        extremes = cls(len(counts), distances.shape[1])
+        extremes.counts[:] = counts
+        if len(distances):
+            if own is None:
+                own = _own_distances(distances, np.repeat(np.arange(len(counts)), counts))
+            present = np.flatnonzero(counts)
+            noisy = own[:, None] >= distances
+            for group, chosen in enumerate((noisy, ~noisy)):
+                nearest, farthest = np.where(chosen, own[:, None], np.inf), np.where(chosen, own[:, None], -np.inf)
+                extremes.nearest[group, present] = np.minimum.reduceat(nearest, starts[present])
+                extremes.farthest[group, present] = np.maximum.reduceat(farthest, starts[present])
         return extremes
 
     def __add__(self, other: Extremes) -> Extremes:
         """Return the extremes of the rows of both."""
-        both = Extremes(len(self.counts))
+        both = Extremes(len(self.counts), self.nearest.shape[2])
         both.nearest, both.farthest = np.minimum(self.nearest, other.nearest), np.maximum(self.farthest, other.farthest)
         both.counts = self.counts + other.counts
         return both
@@ -171,33 +196,40 @@ class Extremes:
         `forgotten` holds, for each class, the number of forgotten rows and the squared distances of the nearest and the
         farthest of them.  Which of them were noisy is not known.
         """
-        n_classes = len(self.counts)
-        ranges = Ranges.unknown(n_classes, mu)
-        if kind == "none":
+        n_classes, n_opponents = self.nearest.shape[1:]
+        ranges = Ranges.unknown(n_classes, mu, n_opponents)
+        if kind == "none" or not n_opponents:
             return ranges
-        for k in range(n_classes):
-            any_forgotten = forgotten is not None and forgotten[0][k] > 0
-            if self.counts[k] == 0 or (not any_forgotten and self.counts[k] <= 2):
-                continue  # one or two rows are equally far from their mean
-            farthest = self.farthest[:, k].max()
-            if forgotten is not None and any_forgotten:
-                farthest = max(farthest, forgotten[2][k])
-            shares = np.array([mu, 1.0 - mu])[:, None]
-            present = np.isfinite(self.nearest[:, k])
-            least = shares * _closeness(np.where(present, self.farthest[:, k], 0.0), farthest)
-            most = shares * _closeness(np.where(present, self.nearest[:, k], 0.0), farthest)
-            low, high = np.where(present, least, np.inf).min(axis=0), np.where(present, most, -np.inf).max(axis=0)
-            if forgotten is not None and any_forgotten:
-                low = np.minimum(low, min(mu, 1.0 - mu) * _closeness(forgotten[2][k], farthest))
-                high = np.maximum(high, max(mu, 1.0 - mu) * _closeness(forgotten[1][k], farthest))
-            ranges.farthest[k] = farthest
-            if kind == "printed":
-                constant = high - low <= 1e-9 * np.maximum(high, _SMALLEST)
-                low, high = np.zeros(n_classes), np.where(constant, 0.0, 1.0)
-            ranges.low[k], ranges.high[k] = low, high
+        none = np.zeros(n_classes)
+        n_forgotten, nearest, farthest = (none, none, none) if forgotten is None else forgotten
+        any_forgotten = n_forgotten > 0
+        known = (self.counts > 0) & (any_forgotten | (self.counts > 2))  # one or two are equally far from their mean
+        largest = np.maximum(self.farthest.max(axis=(0, 2)), np.where(any_forgotten, farthest, 0.0))
+        largest = np.where(known, largest, 0.0)
+        shares = np.array([mu, 1.0 - mu])[:, None, None]
+        present = np.isfinite(self.nearest)
+        least = shares * _closeness(np.where(present, self.farthest, 0.0), largest[:, None])
+        most = shares * _closeness(np.where(present, self.nearest, 0.0), largest[:, None])
+        low, high = np.where(present, least, np.inf).min(axis=0), np.where(present, most, -np.inf).max(axis=0)
+        lowest = min(mu, 1.0 - mu) * _closeness(np.where(any_forgotten, farthest, 0.0), largest)
+        highest = max(mu, 1.0 - mu) * _closeness(np.where(any_forgotten, nearest, 0.0), largest)
+        low = np.where(any_forgotten[:, None], np.minimum(low, lowest[:, None]), low)
+        high = np.where(any_forgotten[:, None], np.maximum(high, highest[:, None]), high)
+        if kind == "printed":
+            constant = high - low <= 1e-9 * np.maximum(high, _SMALLEST)
+            low, high = np.zeros_like(low), np.where(constant, 0.0, 1.0)
+        ranges.farthest[:] = largest
+        ranges.low[known], ranges.high[known] = low[known], high[known]
         return ranges
 
 
-def _closeness(squares: Array, farthest: float) -> Array:
+def _own_distances(distances: Array, labels: Array) -> Array:
+    """Return the distance of each row to the mean of its own class."""
+    own: Array = distances[np.arange(len(labels)), labels]
+    return own
+
+
+def _closeness(squares: Array, farthest: Array) -> Array:
     """Return 1 - r / R from squared distances."""
-    return np.asarray(1.0 - np.sqrt(squares / (farthest + _DELTA)))
+    with np.errstate(invalid="ignore"):  # classes without rows
+        return np.asarray(1.0 - np.sqrt(squares / (farthest + _DELTA)))

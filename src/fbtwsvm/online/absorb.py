@@ -1,18 +1,18 @@
-"""How a member learns new rows: a few of them row by row, many as a block."""
+"""How members learn new rows: row by row, with re-solves in between, or very many of them as a block."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._arrays import Array
-from ._loops import RowResult, RowRule, RowSums
+from ._loops import MemberArrays, Watch, class_due
 from ._loops import learn_rows as learn_rows_compiled
-from .fading import has_room, weigh
+from .fading import weigh
 from .kept import Chunk, Kept
 from .member import Member
-from .resolve import resolve
 
 
 @dataclass(frozen=True)
@@ -27,62 +27,39 @@ class Tested:
     far: Array
     values: Array | None
 
-    @classmethod
-    def join(cls, parts: list[Tested]) -> Tested:
-        """Concatenate the values of consecutive parts of a chunk."""
-        if len(parts) == 1:
-            return parts[0]
-        values = [part.values for part in parts if part.values is not None]
-        near, far = (np.concatenate([getattr(part, name) for part in parts]) for name in ("near", "far"))
-        return cls(near, far, np.concatenate(values) if values else None)
+
+def learn_rows(members: Sequence[Member], chunk: Chunk, watch: Watch) -> tuple[Tested, int, bool, bool]:
+    """Learn rows one after another until a member has something to do, or the next row needs a new map.
+
+    Planes are updated at once, Gram matrices and kept rows at the next re-solve.  Returns the plane values of the rows
+    that were learned (empty for a committee), their number, whether the next row needs a new map, and whether a member
+    has something to do.
+    """
+    n_classes, committee = members[0].n_classes, len(members) > 1
+    numbers = [np.array((member.current_weight, member.mean_weight)) for member in members]
+    arrays = tuple([_arrays(member, two, chunk.rows) for member, two in zip(members, numbers, strict=True)])
+    values, learned = np.empty((len(members), n_classes, n_classes)), np.empty(3, dtype=np.int64)
+    near, far = np.empty((2, 0 if committee else len(chunk), n_classes))
+    chances = np.empty((len(members) if committee else 0, n_classes))
+    learn_rows_compiled(chunk.rows, chunk.labels, chunk.weights, arrays, watch, values, chances, near, far, learned)
+    n, renew, due = learned.tolist()
+    for member, two in zip(members, numbers, strict=True):
+        member.current_weight, member.mean_weight = two.tolist()
+        member.clock += n
+        member.n_rows += n
+        member.pending.add(chunk, n)
+    return Tested(near[:n], far[:n], None), n, bool(renew), bool(due)
 
 
-def learn(member: Member, chunk: Chunk, *, every_value: bool = False) -> Tested:
-    """Learn a chunk: a small one row by row, with re-solves in between when they are due, a large one as a block."""
-    if len(chunk) >= member.max_lag:
-        tested = learn_block(member, chunk, every_value=every_value)
-        resolve(member)
-        return tested
-    parts, first = [], 0
-    while first < len(chunk):
-        room = member.room(chunk.labels[first:])
-        part = chunk if first == 0 and len(chunk) < room else chunk.take(slice(first, first + room))
-        parts.append(learn_rows(member, part, every_value=every_value))
-        first += len(part)
-        if len(part) == room:
-            resolve(member)
-    return Tested.join(parts)
-
-
-def needs_no_resolve(member: Member, labels: Array) -> bool:
-    """Whether rows of these classes can be learned row by row without a re-solve."""
-    return has_room(member, len(labels)) and member.room(labels) > len(labels)
-
-
-def learn_rows(member: Member, chunk: Chunk, *, every_value: bool) -> Tested:
-    """Learn row by row; planes are updated at once, Gram matrices and kept rows at the next re-solve."""
-    n, n_classes = len(chunk), member.n_classes
-    weights = weigh(member, chunk)
-    moments, roots = member.moments, member.roots
-    sums = RowSums(moments.counts, moments.sums, roots.matrices, roots.ranks, member.planes, member.alive)
-    result = RowResult(
-        values=np.zeros((n, n_classes, n_classes)),
-        box=np.zeros((n, n_classes)),
-        alpha=np.zeros((n, n_classes)),
-        accepted=np.zeros(n, dtype=np.bool_),
-    )
-    learn_rows_compiled(chunk.rows, chunk.labels, weights, sums, _row_rule(member, every_value), result)
-    member.clock += n
-    member.n_pending += n
-    member.since_solve += np.bincount(chunk.labels, minlength=member.n_classes)
-    member.pending.append(Kept.of(chunk, weights, result.alpha, result.box, ~result.accepted))
-    every, own = np.arange(n), chunk.labels
-    values = result.values
-    return Tested(values[every, own], values[every, :, own], values if every_value else None)
+def next_class(member: Member) -> int:
+    """Return the class near which planes are to be solved next; -1 if none is due."""
+    counts = (member.seen, member.since_solve, member.solved_at)
+    return int(class_due(member.alive, *counts, member.clock, member.max_lag))
 
 
 def learn_block(member: Member, chunk: Chunk, *, every_value: bool = False) -> Tested:
     """Learn a block of rows for the next re-solve: update sums and roots, keep the rows (not accepted: in reserve)."""
+    chunk = replace(chunk, rows=member.used(chunk.rows))
     tested = _test(member, chunk, every_value)
     weights = weigh(member, chunk)
     accepted = _accepts(member, chunk, tested.far)
@@ -99,28 +76,26 @@ def learn_block(member: Member, chunk: Chunk, *, every_value: bool = False) -> T
     return tested
 
 
-def _row_rule(member: Member, every_value: bool) -> RowRule:
-    """Return the numbers that stay the same while rows are learned row by row."""
-    settings, policy = member.settings, member.policy
+def _arrays(member: Member, numbers: Array, rows: Array) -> MemberArrays:
+    """Return what the compiled loops read and change of a member."""
+    settings, policy, moments, roots, pending = (
+        member.settings, member.policy, member.moments, member.roots, member.pending,
+    )  # fmt: skip
     if member.accepting is None:
         member.accepting = _accepted_gradients(member)
     lower, upper, invert = member.accepting
-    return RowRule(
-        C=settings.C,
-        factors=member.class_factors,
-        farthest=member.farthest,
-        low=member.low,
-        high=member.high,
-        noisy=float(settings.mu),
-        usual=1.0 - float(settings.mu),
-        lower=lower,
-        upper=upper,
-        invert=invert,
-        # If only accepted rows are summed, the first class must be accepted, or nothing would ever be summed.
-        accept_alone=policy.accept == "all" or policy.statistics == "kept",
-        sum_all=policy.statistics == "all",
-        every_value=every_value,
-    )
+    mu = float(settings.mu)
+    # If only accepted rows are summed, the first class must be accepted, or nothing would ever be summed.
+    accept_alone, sum_all = policy.accept == "all" or policy.statistics == "kept", policy.statistics == "all"
+    return MemberArrays(
+        np.ascontiguousarray(member.used(rows)), moments.counts, moments.sums, roots.matrices, roots.places,
+        roots.late, roots.late_place, roots.ranks, member.planes, member.alive, settings.C,
+        member.class_factors, member.farthest, member.low, member.high, lower, upper,
+        member.seen, member.since_solve, member.solved_at,
+        pending.rows, pending.labels, pending.weights, pending.alpha, pending.box, pending.reserve, numbers,
+        mu, 1.0 - mu, policy.decay, invert, accept_alone, sum_all, member.faded,
+        pending.count, member.clock, member.n_rows, member.faded_at, member.max_lag,
+    )  # fmt: skip
 
 
 def _accepted_gradients(member: Member) -> tuple[Array, Array, bool]:
@@ -145,7 +120,7 @@ def _accepts(member: Member, chunk: Chunk, far: Array) -> Array:
     others = np.ones(far.shape, dtype=bool)
     others[np.arange(len(far)), chunk.labels] = False
     others &= member.alive | np.isin(np.arange(member.n_classes), chunk.present)
-    alone = not others.any() and member.policy.statistics == "kept"  # see `_row_rule`
+    alone = not others.any() and member.policy.statistics == "kept"  # see `_arrays`
     if member.policy.accept == "all" or alone:
         return np.ones(len(chunk), dtype=bool)
     lower, upper, invert = _accepted_gradients(member)

@@ -8,7 +8,7 @@ from .._arrays import Array
 from ..model.decision import Decision
 
 _PER_CLASS = 512  # most rows of each class
-_MOST_VALUES = 4_000_000  # most plane values of all classes; with many classes, fewer rows of each are kept
+_MOST_VALUES = 500_000  # most plane values of all classes; with many classes, fewer rows of each are kept
 
 
 class CalibrationRows:
@@ -45,9 +45,9 @@ class CalibrationRows:
         self.times[removed] = -1
         self.near[removed], self.far[removed] = 0.0, 0.0
 
-    def due(self) -> bool:
-        """Whether enough rows have been added to learn the offsets again."""
-        return 4 * self.new_rows >= min(self.times.size, max(16, int((self.times >= 0).sum())))
+    def due(self, waiting: int = 0) -> bool:
+        """Whether enough rows are new, with `waiting` rows to be added, to learn the offsets again."""
+        return 4 * (self.new_rows + waiting) >= min(self.times.size, max(16, int((self.times >= 0).sum())))
 
     def decide(self, totals: Array, rule: str, multiclass: str) -> Decision:
         """Return the decision rule that is learned from the rows; `totals` is the weight of each class."""

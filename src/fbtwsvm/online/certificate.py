@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._arrays import Array, class_starts
-from ..model.membership import distances_to_means
 from ..solver.factors import stream_gram_factor
 from .kept import Kept
 from .member import Member
@@ -19,12 +20,12 @@ def duality_gaps(member: Member) -> Array:
     The planes and the duals need not belong together: for any plane u and any duals within their boxes, P(u) - D(alpha)
     bounds how far u is from the solution.  Rows that are no longer kept have fixed duals, so they are linear terms.
     """
-    rows = Kept.empty(member.n_classes, member.planes.shape[2], member.dtype).join(member.kept, *member.pending)
-    rows = rows.by_class()
+    pending = member.pending.kept()
+    rows = member.kept.by_class().merged(pending)
     starts, alive = class_starts(rows.labels, member.n_classes), np.flatnonzero(member.alive)
-    _, box = boxes_of(member, rows, starts, distances_to_means(rows.rows, member.moments.means))
+    _, box, _ = boxes_of(member, rows, starts, np.arange(member.n_classes))
     alpha = np.minimum(rows.alpha, box)
-    grams = _grams(member)
+    grams = _grams(member, pending)
     gaps = np.zeros((member.n_classes, member.n_classes))
     for a in alive:
         gram, ridge = member.class_factors[a] * grams[a], float(member.ridge[a])
@@ -48,14 +49,11 @@ def duality_gaps(member: Member) -> Array:
     return gaps
 
 
-def _grams(member: Member) -> Array:
+def _grams(member: Member, pending: Kept) -> list[Array]:
     """Return the Gram matrices, with the rows that were learned since the last re-solve."""
-    if not member.pending:
-        return member.moments.grams
-    moments = member.moments.copy()
-    for rows in member.pending:
-        summed = ~rows.reserve | (member.policy.statistics == "all")
-        for k in np.unique(rows.labels[summed]):
-            chosen = summed & (rows.labels == k)
-            moments.add_gram(k, rows.rows[chosen], rows.weights[chosen])
+    moments = deepcopy(member.moments)
+    summed = ~pending.reserve | (member.policy.statistics == "all")
+    for k in np.unique(pending.labels[summed]):
+        chosen = summed & (pending.labels == k)
+        moments.add_gram(k, pending.rows[chosen], pending.weights[chosen])
     return moments.grams

@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from .._arrays import Array
+from ._loops import LARGEST_WEIGHT
 from .kept import Chunk
 from .member import Member
 
-_LARGEST_WEIGHT = 1e6  # when the weight of new rows exceeds this, all weights are rescaled
 _LEAST_SHARE = 1e-12  # smallest factor by which a row fades within its own chunk
 _EXPIRED_SHARE = 1e-4  # a kept row expires when less than this share of its weight is left
 _LEAST_ROWS = 10.0  # a class does not fade below the weight of so many rows
@@ -22,25 +22,36 @@ _BALANCE_DRIFT = 0.01  # relative error of a class factor at which it is set aga
 
 
 def weigh(member: Member, chunk: Chunk) -> Array:
-    """Return the weights of new rows; with decay, each row weighs a little more than the one before."""
+    """Return the weights of a block of new rows; with decay, each row weighs a little more than the one before."""
     n, decay = len(chunk), member.policy.decay
     member.mean_weight = (member.mean_weight * member.n_rows + float(chunk.weights.sum())) / (member.n_rows + n)
     member.n_rows += n
     if decay == 1.0:
         return chunk.weights * member.current_weight
-    if not has_room(member, n):  # rescale so that the last of these rows has weight 1
-        rescale(member, max(decay**n, 1e-30))
+    if math.log(member.current_weight) - n * math.log(decay) > math.log(LARGEST_WEIGHT):
+        rescale(member, max(decay**n, 1e-30))  # so that the last of these rows has weight 1
     else:
         member.current_weight *= decay**-n
     weights: Array = chunk.weights * member.current_weight
-    if n > 1:
-        weights = weights * np.maximum(decay ** np.arange(n - 1.0, -1.0, -1.0), _LEAST_SHARE)
-    return weights
+    return weights * np.maximum(decay ** np.arange(n - 1.0, -1.0, -1.0), _LEAST_SHARE)
 
 
-def has_room(member: Member, n_rows: int) -> bool:
-    """Whether so many rows can be learned before weights must be rescaled."""
-    return math.log(member.current_weight) - n_rows * math.log(member.policy.decay) <= math.log(_LARGEST_WEIGHT)
+def needs_rescaling(member: Member) -> bool:
+    """Whether new rows weigh so much that all weights must be rescaled."""
+    return member.current_weight > LARGEST_WEIGHT
+
+
+def needs_expiry(member: Member) -> bool:
+    """Whether weights have faded so long that they must be brought up to date."""
+    return member.faded and member.clock - member.faded_at >= member.max_lag
+
+
+def bring_weights_up_to_date(member: Member) -> None:
+    """Rescale weights and let old rows expire, if that is due."""
+    if needs_rescaling(member):
+        rescale(member)
+    if needs_expiry(member):
+        expire(member)
 
 
 def rescale(member: Member, to: float = 1.0) -> None:
@@ -59,7 +70,7 @@ def fade(member: Member, factor: float) -> None:
     member.flush()
     member.current_weight /= factor
     member.faded = True
-    if member.current_weight > _LARGEST_WEIGHT:
+    if member.current_weight > LARGEST_WEIGHT:
         rescale(member)
     member.changed_sums[:] = member.moments.counts > 0
     member.roots.invalidate(slice(None))
@@ -69,27 +80,51 @@ def expire(member: Member) -> None:
     """On a fading stream, forget kept rows that have expired, and stop the fading of classes that no longer come."""
     if not member.faded:
         return
+    member.flush()
     expired = member.kept.weights < _EXPIRED_SHARE * member.mean_weight * member.current_weight
     if expired.any():
         member.mark_changed(np.unique(member.kept.labels[expired]), rows=True)
         member.forget(member.kept.take(expired))
         member.kept = member.kept.take(~expired)
-    counts = member.moments.counts
-    rows = member.forgotten.counts + np.bincount(member.kept.labels, minlength=member.n_classes)
-    least = np.minimum(_LEAST_ROWS, rows) * member.mean_weight * member.current_weight
-    for k in np.flatnonzero((counts > 0) & (counts < least)):
-        _scale_class(member, int(k), float(least[k] / counts[k]))
+    _hold_weights(member)
     member.forgotten.farthest *= member.policy.decay ** (member.clock - member.faded_at)
     member.faded_at = member.clock
 
 
-def balance(member: Member, tolerance: float = _BALANCE_DRIFT) -> None:
-    """Give every class the same total weight, by its weight so far (class_weight="balanced")."""
+def _hold_weights(member: Member) -> None:
+    """Raise the weight of classes that have faded below that of a few rows."""
+    counts = member.moments.counts
+    rows = member.forgotten.counts + np.bincount(member.kept.labels, minlength=member.n_classes)
+    least = np.minimum(_LEAST_ROWS, rows) * member.mean_weight * member.current_weight
+    low = np.flatnonzero((counts > 0) & (counts < least))
+    if not len(low):
+        return
+    factors = np.ones(member.n_classes)
+    factors[low] = least[low] / counts[low]
+    of_rows = factors[member.kept.labels]
+    member.reweigh(of_rows, of_rows[:, None])
+    for k in low.tolist():
+        member.moments.scale(float(factors[k]), k)
+        member.roots.scale(float(factors[k]), k)
+        member.forgotten.scale(float(factors[k]), k)
+        if member.since_solve[k] or not _held_before(member, k, factors[k]):
+            member.mark_changed(int(k), sums=True, rows=True)
+
+
+def _held_before(member: Member, k: int, factor: float) -> bool:
+    """Whether a class was held at this weight the last time too: relative to new rows, nothing of it has changed."""
+    passed = member.policy.decay ** (member.faded_at - member.clock)
+    return abs(factor / passed - 1.0) < _BALANCE_DRIFT
+
+
+def balance(member: Member, tolerance: float = _BALANCE_DRIFT, only: int | None = None) -> None:
+    """Give every class, or one, the same total weight, by its weight so far (class_weight="balanced")."""
     counts = member.moments.counts
     alive = counts > 0
     factors = np.ones(member.n_classes)
     factors[alive] = counts[alive].sum() / (alive.sum() * counts[alive])
-    for k in np.flatnonzero(np.abs(factors / member.class_factors - 1.0) > tolerance):
+    changed = np.abs(factors / member.class_factors - 1.0) > tolerance
+    for k in np.flatnonzero(changed) if only is None else np.flatnonzero(changed[[only]]) + only:
         ratio = factors[k] / member.class_factors[k]
         member.forgotten.dual_sums[:, k] *= ratio
         member.forgotten.box_sums[:, k] *= ratio
@@ -97,12 +132,3 @@ def balance(member: Member, tolerance: float = _BALANCE_DRIFT) -> None:
         member.reweigh(np.ones(len(member.kept)), ratios)
         member.class_factors[k] = factors[k]
         member.mark_changed(int(k), sums=True, rows=True)
-
-
-def _scale_class(member: Member, k: int, factor: float) -> None:
-    """Multiply the weight of all rows of class k so far."""
-    member.moments.scale(factor, k)
-    member.forgotten.scale(factor, k)
-    factors = np.where(member.kept.labels == k, factor, 1.0)
-    member.reweigh(factors, factors[:, None])
-    member.mark_changed(k, sums=True, rows=True)

@@ -86,6 +86,27 @@ class Kept(Chunk):
             return stores[0] if stores else self
         return Kept(*(_stack(parts) for parts in zip(*map(_parts, stores), strict=True)))
 
+    def merged(self, new: Kept) -> Kept:
+        """Insert other rows at the ends of their classes; these rows are sorted by class, and so is the result."""
+        new = new.by_class()
+        if not len(self) or not len(new):
+            return new if len(new) else self
+        places = np.searchsorted(self.labels, new.labels, side="right") + np.arange(len(new))
+        old_places = np.delete(np.arange(len(self) + len(new)), places)
+        merged: list[Any] = []
+        for old_part, new_part in zip(_parts(self), _parts(new), strict=True):
+            if old_part is None or new_part is None:
+                merged.append(None)
+            elif sp.issparse(old_part):
+                order = np.empty(len(self) + len(new), dtype=np.int64)
+                order[old_places], order[places] = np.arange(len(self)), len(self) + np.arange(len(new))
+                merged.append(sp.vstack([old_part, new_part], format="csr")[order])
+            else:
+                part = np.empty((len(self) + len(new), *old_part.shape[1:]), dtype=old_part.dtype)
+                part[old_places], part[places] = old_part, new_part
+                merged.append(part)
+        return Kept(*merged)
+
     def by_class(self) -> Kept:
         """Sort by class, in order of arrival within each class."""
         if (self.labels[1:] >= self.labels[:-1]).all():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,34 +18,25 @@ _FACTOR, _MARGIN = 0.5, 0.02  # how far the residual may rise above the expected
 class ResidualMonitor:
     """Compare the residual 1 - ||z(x)||^2 of new rows with that of rows like the landmarks."""
 
+    least_age: ClassVar[int] = int(_MEMORY)  # rows since the landmarks were chosen, before the running mean is used
+    share: ClassVar[float] = 0.5 ** (1.0 / _MEMORY)  # factor by which the running mean forgets with each row
+
     def __init__(self, mapping: Mapping, n_components: int, clock: int = 0) -> None:
         self.expected = mapping.expected_residual()
-        self.residual = self.expected
+        self.residual = np.array([self.expected])  # running mean of that of new rows
         self.since = clock  # when the landmarks were chosen
         # A map that started with too few rows gets more landmarks later.
         count = mapping.transformer.landmarks_.shape[0]
         self.grows_after = _GROWTH * count if count < n_components else None
         self.limit = self.expected + min(_FACTOR * self.expected + _MARGIN, 0.5 * (1.0 - self.expected))
 
-    def after(self, rows: Array) -> float:
-        """Return the running mean of the residual after these mapped rows."""
-        return float(self._path(rows)[-1])
-
-    def alarms(self, rows: Array, clock: int) -> Array:
-        """Mark the rows at which to renew the map; none until the running mean has enough rows since the last time."""
-        age = clock + np.arange(len(rows)) - self.since
-        grown = np.zeros(len(rows), dtype=bool) if self.grows_after is None else age >= self.grows_after
-        return np.asarray(((age >= _MEMORY) & (self._path(rows) > self.limit)) | grown)
-
-    def _path(self, rows: Array) -> Array:
-        """Return the running mean of the residual after each row."""
-        residual = 2.0 - np.einsum("ij,ij->i", rows, rows).astype(np.float64)
-        share = 0.5 ** (1.0 / _MEMORY)
-        if len(rows) > 10 * _MEMORY:  # for a large block, use the mean of its last rows
-            return np.full(len(rows), residual[-int(_MEMORY) :].mean())
-        powers = share ** np.arange(1.0, len(rows) + 1.0)
-        path: Array = powers * (self.residual + (1.0 - share) * np.cumsum(residual / powers))
-        return path
+    def alarm_after(self, rows: Array, clock: int) -> bool:
+        """Whether a block of mapped rows, the last one at `clock`, needs a new map; updates the running mean."""
+        residual = 2.0 - np.einsum("ij,ij->i", rows[-int(_MEMORY) :], rows[-int(_MEMORY) :]).astype(np.float64)
+        self.residual = np.array([residual.mean()])
+        age = clock - self.since
+        grown = self.grows_after is not None and age >= self.grows_after
+        return grown or (age >= _MEMORY and self.residual[0] > self.limit)
 
 
 def choose_landmarks(groups: list[Any], count: int, random: np.random.Generator) -> Any:

@@ -7,7 +7,8 @@ The algorithms that change it are in `absorb`, `resolve`, `fading`, `unlearn` an
 
 from __future__ import annotations
 
-from copy import deepcopy
+from collections.abc import Callable, Iterable
+from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -15,17 +16,19 @@ import numpy as np
 
 from .._arrays import Array, Index
 from ..batch.model import BatchModel
-from ..model.membership import Ranges, distances_to_means
+from ..model.membership import Ranges, distances_to_own_mean
 from ..model.settings import Settings
+from ..solver.factors import gram_matrix
 from . import axes
+from .first_features import used_columns
 from .forgotten import Forgotten
 from .kept import Kept
 from .moments import Moments, Roots
+from .pending import Pending
 from .policy import Policy
 from .undo import Undo
 
 _LAG, _LAG_HALF_LIVES = 1000, 10  # a re-solve is due after so many rows, or half-lives
-_GROWN = 2  # a re-solve is due when a class has grown by one part in so many
 
 
 class Member:
@@ -33,21 +36,24 @@ class Member:
 
     Attributes
     ----------
+    columns : (D,) or None
+        The columns of mapped rows that the member uses: the first features of a nested map, and the bias; None is all.
     moments, roots, planes, gaps, sweeps, bounds
         Sums of the classes, roots of their inverse Gram matrices, planes, and gaps, sweeps and bounds of the solver.
     solved : (K, K)
         Planes that have been solved at least once.
-    kept, forgotten, pending, n_pending
-        Kept rows, sums over forgotten rows, and rows that are already part of the planes but not yet of the Gram
-        matrices and the kept rows.
+    kept, forgotten, pending
+        Kept rows sorted by class, sums over forgotten rows, and rows that are already part of the planes but not yet of
+        the Gram matrices and the kept rows.
     farthest, low, high
         Ranges of the memberships at the last re-solve, see `model.membership.Ranges`.
     class_factors : (K,)
         Factors of class_weight="balanced".
-    changed_sums, changed_rows : (K,)
-        Classes whose sums, or whose kept rows, have changed since the last re-solve.
-    seen, since_solve : (K,)
-        Rows of each class until the last re-solve, and since then.
+    changed_sums : (K,), changed_rows : (K, K)
+        Classes whose sums have changed since the planes near them were solved; [a, b]: kept rows of b have changed
+        since the planes near a were solved.
+    seen, since_solve, solved_at : (K,)
+        Rows of each class until the planes near it were last solved, rows since then, and the clock at that time.
     current_weight, mean_weight
         Weight of a new row with a sample weight of one (see `fading`), and mean sample weight.
     faded, faded_at
@@ -58,12 +64,16 @@ class Member:
 
     CLASS_AXES: ClassVar[dict[str, tuple[int, ...]]] = {
         "planes": (0, 1), "gaps": (0, 1), "sweeps": (0, 1), "bounds": (0, 1), "solved": (0, 1), "low": (0, 1),
-        "high": (0, 1), "farthest": (0,), "seen": (0,), "since_solve": (0,), "changed_sums": (0,),
-        "changed_rows": (0,), "class_factors": (0,),
+        "high": (0, 1), "farthest": (0,), "seen": (0,), "since_solve": (0,), "solved_at": (0,), "changed_sums": (0,),
+        "changed_rows": (0, 1), "class_factors": (0,),
     }  # fmt: skip
     NEW_CLASS: ClassVar[dict[str, Any]] = {"class_factors": 1.0}
 
-    def __init__(self, settings: Settings, policy: Policy, n_columns: int, dtype: np.dtype) -> None:
+    def __init__(
+        self, settings: Settings, policy: Policy, n_columns: int, dtype: np.dtype, n_features: int | None = None
+    ) -> None:
+        self.columns = None if n_features is None else np.append(np.arange(n_features), n_columns - 1)
+        n_columns = n_columns if self.columns is None else len(self.columns)
         self.settings = settings
         self.policy = policy
         self.dtype = dtype
@@ -78,60 +88,64 @@ class Member:
         self.accepting: Any = None  # bounds of the accept rule, see `absorb`; computed again after every re-solve
         self.kept = Kept.empty(n_classes, n_columns, dtype)
         self.forgotten = Forgotten.nothing(n_classes, n_columns)
-        self.pending: list[Kept] = []
-        self.n_pending = 0
+        self.pending = Pending(n_classes, n_columns, dtype)
         self.ranges = Ranges.unknown(n_classes, settings.mu)
         self.class_factors = np.ones(n_classes)
         self.changed_sums = np.zeros(n_classes, dtype=bool)
-        self.changed_rows = np.zeros(n_classes, dtype=bool)
+        self.changed_rows = np.zeros((n_classes, n_classes), dtype=bool)
         self.seen = np.zeros(n_classes, dtype=np.int64)
         self.since_solve = np.zeros(n_classes, dtype=np.int64)
+        self.solved_at = np.zeros(n_classes, dtype=np.int64)
         self.current_weight = 1.0
         self.mean_weight = 1.0
         self.faded = policy.decay < 1.0
         self.faded_at = 0
         self.clock = self.n_rows = 0
         half_life = np.inf if policy.decay == 1.0 else np.log(0.5) / np.log(policy.decay)
-        self.max_lag = max(1, int(min(_LAG, _LAG_HALF_LIVES * half_life)))
+        self.max_lag = max(1, round(min(_LAG, _LAG_HALF_LIVES * half_life)))
         for k in range(n_classes):
-            self.refresh(k)
+            self.roots.start(k, float(self.ridge[k]))
 
     @classmethod
-    def from_sums(cls, fit: BatchModel, settings: Settings, policy: Policy) -> Member:
+    def from_sums(cls, fit: BatchModel, settings: Settings, policy: Policy, n_features: int | None = None) -> Member:
         """Return a member that continues from the sums and support rows of a fit."""
         sums = fit.sums
         assert sums is not None
-        n_classes, n_columns = len(fit.classes), fit.planes.shape[2]
-        member = cls(settings, policy, n_columns, fit.mapping.dtype)
-        for name in ("counts", "sums", "grams"):
-            setattr(member.moments, name, getattr(sums, name).copy())
-        member.planes, member.gaps = fit.planes.copy(), fit.gaps.copy()
+        n_classes = len(fit.classes)
+        member = cls(settings, policy, fit.planes.shape[2], fit.mapping.dtype, n_features)
+        columns = np.arange(fit.planes.shape[2]) if member.columns is None else member.columns
+        member.moments.counts, member.moments.sums = sums.counts.copy(), sums.sums[:, columns]
+        member.moments.grams = [gram[np.ix_(columns, columns)] for gram in sums.grams]
+        member.planes, member.gaps = fit.planes[..., columns], fit.gaps.copy()
         member.solved[:] = ~np.eye(n_classes, dtype=bool)
         member.ranges = replace(sums.ranges, low=sums.ranges.low.copy(), high=sums.ranges.high.copy())
         member.seen, member.clock = sums.n_rows.copy(), int(sums.n_rows.sum())
         member.n_rows = member.clock
+        member.solved_at[:] = member.clock
         member.mean_weight = float(sums.counts.sum()) / max(member.clock, 1)
         if policy.balanced:
             member.class_factors = sums.factors.copy()
         support = sums.support
         n = len(support.labels)
         member.kept = Kept(
-            rows=support.rows, labels=support.labels, weights=support.weights, times=np.arange(n),
+            rows=support.rows[:, columns], labels=support.labels, weights=support.weights, times=np.arange(n),
             ids=np.full(n, None, dtype=object), raw=support.raw, alpha=support.alpha, box=support.box,
             idle_count=np.zeros(n, dtype=np.int64), reserve=np.zeros(n, dtype=bool),
-        )  # fmt: skip
+        ).by_class()  # fmt: skip
         forgotten = member.forgotten
-        forgotten.dual_sums, forgotten.box_sums = sums.dual_sums.copy(), sums.box_sums.copy()
+        forgotten.dual_sums, forgotten.box_sums = sums.dual_sums[..., columns], sums.box_sums.copy()
         forgotten.nearest, forgotten.farthest = sums.nearest.copy(), sums.farthest.copy()
         forgotten.counts = sums.n_rows - np.bincount(support.labels, minlength=n_classes)
         forgotten.n_condensed = sums.n_condensed.copy()
         if policy.statistics == "kept":  # as in the paper, only support rows are summed
-            member.moments = Moments(n_classes, n_columns)
+            member.moments = Moments(n_classes, len(columns))
             forgotten.dual_sums[:] = 0.0
             forgotten.box_sums[:] = 0.0
             member.move(member.kept, np.ones(n, dtype=bool), 1.0)
         for k in range(n_classes):
             member.refresh(k)
+        if member.columns is not None:  # its planes are not those of the fit
+            member.mark_changed(slice(None), sums=True)
         return member
 
     @property
@@ -164,19 +178,60 @@ class Member:
         ridge: Array = self.settings.reg * self.current_weight
         return ridge
 
+    def used(self, rows: Array) -> Array:
+        """Return the columns of mapped rows that the member uses."""
+        return used_columns(rows, self.planes.shape[2])
+
     def copy(self) -> Member:
         """Return a copy to work on; rows and traces, which never change, are shared."""
-        shared = (self.kept, self.forgotten.traces, self.settings, self.policy, *self.pending)
+        shared = (self.kept, self.forgotten.traces, self.settings, self.policy)
         return deepcopy(self, {id(thing): thing for thing in shared})
 
-    def remember(self, undo: Undo, classes: Array) -> None:
-        """Save in `undo` what changes when rows of these classes are learned row by row."""
-        undo.keep(self, "planes", "current_weight", "clock", "n_pending", "pending", "mean_weight", "since_solve")
-        undo.keep(self, "accepting", "n_rows")
+    def snapshot(self) -> Member:
+        """Return a copy without roots and planes, which shares the Gram matrices and the rows."""
+        clone = copy(self)
+        for name in self.CLASS_AXES:
+            setattr(clone, name, getattr(self, name).copy())
+        clone.planes = np.zeros((self.n_classes, self.n_classes, 0), dtype=self.dtype)
+        clone.roots = Roots(0, 0, self.dtype)
+        clone.moments, clone.pending = deepcopy(self.moments), deepcopy(self.pending)
+        clone.forgotten = deepcopy(self.forgotten, {id(self.forgotten.traces): self.forgotten.traces})
+        return clone
+
+    def remember(self, undo: Undo, classes: Iterable[int]) -> None:
+        """Save in `undo` what changes when rows of these classes, and one more, are learned row by row."""
+        undo.keep(self, "planes", "since_solve")
         undo.keep(self.moments, "counts", "sums")
-        undo.keep(self.roots, "ranks")
+        self._remember_roots(undo, classes, "ranks")
+        self.pending.remember(undo)
+
+    def _remember_roots(self, undo: Undo, classes: Iterable[int], *names: str) -> None:
+        """Save arrays of the roots, and the roots of these classes, and the one that is still to be updated."""
+        roots = self.roots
+        late = roots.late_place.item()
+        if late >= 0:
+            undo.keep_part(roots.matrices, late)
+        undo.keep(roots, "late_place", *names)
         for k in classes:
-            undo.keep_part(self.roots.matrices, k)
+            undo.keep_part(roots.matrices, int(roots.places[k]))
+
+    def remember_references(self, undo: Undo) -> None:
+        """Save in `undo` what changes when a class comes: arrays are replaced by wider ones."""
+        undo.keep(self, "changed_sums", "changed_rows")
+        undo.keep(self.moments, "grams")
+        self._remember_roots(undo, ())
+        undo.keep(self.forgotten, *(self.forgotten.CLASS_AXES if self.policy.second_look == 0 else ()))
+        self.pending.remember(undo)
+
+    def remember_all(self, undo: Undo, classes: Iterable[int]) -> None:
+        """Save in `undo` what changes when planes near these classes are solved, or when their rows fade."""
+        undo.keep(self, *self.CLASS_AXES)
+        undo.keep(self.moments, "counts", "sums", "grams")
+        self._remember_roots(undo, classes, "places", "ranks", "ridges")
+        undo.keep(self.forgotten, *(name for name in self.forgotten.CLASS_AXES if name != "dual_sums"))
+        for k in classes:
+            undo.keep_part(self.forgotten.dual_sums, (slice(None), k))
+        self.pending.remember(undo)
 
     def mark_changed(self, k: int | Index, *, sums: bool = False, rows: bool = False) -> None:
         """Note that the sums (then the root is computed again from them) or the kept rows of a class have changed."""
@@ -184,55 +239,33 @@ class Member:
             self.changed_sums[k] = True
             self.roots.invalidate(k)
         if rows:
-            self.changed_rows[k] = True
-
-    def room(self, labels: Array) -> int:
-        """Return how many of these rows to learn until the next re-solve; more than their number if none is due.
-
-        A re-solve is due after `max_lag` rows, or when a class has grown by half since the last one.  A new class, in
-        which every row matters, is therefore re-solved often at first.
-        """
-        room = self.max_lag - self.n_pending
-        if len(labels) == 1:
-            left = self._rows_left(labels[0])
-            return max(1, min(room, left if left <= 1 else 2))
-        for k in np.unique(labels):
-            left = self._rows_left(k)
-            places = np.flatnonzero(labels == k)
-            room = min(room, int(places[left - 1]) + 1 if left <= len(places) else len(labels) + 1)
-        return max(1, room)
-
-    def _rows_left(self, k: int) -> int:
-        """Return how many more rows of class k make it grow by half."""
-        return max(1, int(self.seen[k]) // _GROWN) - int(self.since_solve[k])
+            self.changed_rows[:, k] = True
 
     def keep(self, rows: Kept) -> None:
-        """Append rows to the kept ones; those of the reserve only if the policy has one."""
+        """Add rows to the kept ones; those of the reserve only if the policy has one."""
         self.mark_changed(np.unique(rows.labels), rows=True)
         if self.policy.second_look == 0 and rows.reserve.any():
             self.forget(rows.take(rows.reserve), condense=False)
             rows = rows.take(~rows.reserve)
-        self.kept = self.kept.join(rows)
+        self.kept = self.kept.merged(rows)
 
     def forget(self, rows: Kept, *, condense: bool = True) -> None:
         """Add rows that are no longer kept to the sums over forgotten rows."""
         rows = rows.by_class()
-        distances = distances_to_means(rows.rows, self.moments.means)[np.arange(len(rows)), rows.labels]
+        distances = distances_to_own_mean(rows.rows, rows.labels, self.moments.means)
         self.forgotten.take(rows, distances, self.class_factors, condense=condense)
 
     def known_ids(self) -> set[Any]:
         """Return the ids of all rows that have been learned and not unlearned."""
-        kept = [key for rows in (self.kept, *self.pending) for key in rows.ids if key is not None]
-        return {*kept, *self.forgotten.traces}
+        stored = (self.kept.ids, self.pending.ids[: len(self.pending)])
+        return {*(key for ids in stored for key in ids if key is not None), *self.forgotten.traces}
 
     def flush(self) -> None:
         """Add the rows that were learned row by row to the Gram matrices and the kept rows."""
-        pending = self.pending
-        self.pending = []
-        self.n_pending = 0
-        if not pending:
+        if not len(self.pending):
             return
-        rows = Kept.empty(self.n_classes, self.planes.shape[2], self.dtype).join(*pending)
+        rows = self.pending.kept()
+        self.pending.clear()
         summed = ~rows.reserve | (self.policy.statistics == "all")
         for k in np.unique(rows.labels[summed]):
             chosen = np.flatnonzero((rows.labels == k) & summed)
@@ -265,9 +298,11 @@ class Member:
         self.kept = self.kept.insert_class(k)
         self.forgotten.insert_class(k)
         self.accepting = None
-        for part in (self, self.moments, self.roots):
-            axes.insert_class(part, k)
-        self.refresh(k)
+        axes.insert_class(self, k)
+        axes.insert_class(self.pending, k)
+        self.moments.insert_class(k)
+        self.roots.insert_class(k)
+        self.roots.start(k, float(self.ridge[k]))
 
     def delete_class(self, k: int, settings: Settings) -> None:
         """Remove class k."""
@@ -275,21 +310,45 @@ class Member:
         self.kept = self.kept.delete_class(k)
         self.forgotten.delete_class(k)
         self.accepting = None
-        for part in (self, self.moments, self.roots):
+        for part in (self, self.roots):
             axes.delete_class(part, k)
+        self.moments.delete_class(k)
+        self.pending = Pending(self.n_classes, self.planes.shape[2], self.dtype)
 
-    def remap(self, change: Array, rows: Array) -> None:
-        """Change the feature map: sums over forgotten rows use h_new = change h, kept rows become `rows`."""
+    def remap(self, change: Array, rows: Array) -> Callable[[int], None]:
+        """Change the feature map: sums over forgotten rows use h_new = change h, kept rows become `rows`.
+
+        Returns a function that does the rest for a class; it must be called for each.
+        """
         self.flush()
+        if self.columns is not None:
+            n_features = min(len(self.columns), len(change)) - 1
+            new_columns = np.append(np.arange(n_features), len(change) - 1)
+            change, rows, self.columns = change[np.ix_(new_columns, self.columns)], rows[:, new_columns], new_columns
         kept, n_columns = self.kept, len(change)
         summed = ~kept.reserve | (self.policy.statistics == "all")
-        self.move(kept, summed, -1.0)
-        self.moments.remap(change)
+        every = [np.flatnonzero(summed & (kept.labels == k)) for k in range(self.n_classes)]
+        weight_left = self.moments.counts - [kept.weights[own].sum() for own in every]
+        any_left = weight_left > 1e-9 * self.moments.counts  # otherwise only rounding errors are left
+        old_grams, sums = self.moments.grams, np.zeros((self.n_classes, n_columns))
+        for k, own in enumerate(every):
+            sums[k] = kept.weights[own] @ rows[own].astype(np.float64)
+            if any_left[k]:
+                sums[k] += change @ (self.moments.sums[k] - kept.weights[own] @ kept.rows[own].astype(np.float64))
+        self.moments.sums, self.moments.grams = sums, list(old_grams)
         self.forgotten.dual_sums = self.forgotten.dual_sums @ change.T
         self.kept = replace(kept, rows=rows)
-        self.move(self.kept, summed, 1.0)
         self.roots = Roots(self.n_classes, n_columns, self.dtype)
         self.planes = np.zeros((self.n_classes, self.n_classes, n_columns), dtype=self.dtype)
-        for k in range(self.n_classes):
-            self.refresh(k)
+        self.pending = Pending(self.n_classes, n_columns, self.dtype)
         self.changed_sums[:], self.changed_rows[:] = True, True
+
+        def remap_class(k: int) -> None:
+            own = every[k]
+            gram = gram_matrix(rows[own], kept.weights[own])
+            if any_left[k]:
+                gram += change @ (old_grams[k] - gram_matrix(kept.rows[own], kept.weights[own])) @ change.T
+            self.moments.grams[k] = gram
+            self.refresh(k)
+
+        return remap_class

@@ -18,8 +18,10 @@ def join(member: Member, other: Member, classes: Array, clock: int) -> None:
     scale = member.current_weight / other.current_weight
     # Duals also contain the factors of class_weight="balanced".
     ratios = scale * member.class_factors[classes] / other.class_factors
-    for name in ("counts", "sums", "grams"):
+    for name in ("counts", "sums"):
         getattr(member.moments, name)[classes] += scale * getattr(other.moments, name)
+    for k, gram in zip(classes, other.moments.grams, strict=True):
+        member.moments.grams[k] = member.moments.grams[k] + scale * gram
     _join_kept(member, other, classes, clock, scale, ratios)
     _join_forgotten(member, other, classes, clock, scale, ratios)
     rows = member.n_rows + other.n_rows

@@ -10,6 +10,7 @@ from uuid import uuid4
 import numpy as np
 
 from .._arrays import Array, array_bytes, class_starts
+from .._steps import Steps, finish
 from .._threads import few_threads
 from ..model.decision import Answers, Decision, PairRule, norms
 from ..model.inspection import Inspection
@@ -17,19 +18,21 @@ from ..model.mapping import Mapping
 from ..model.rows import CheckedRows, calibration_rows, per_class, weights_by_name
 from ..model.settings import Parameters, Settings
 from ..solver.problem import SolverOptions
-from ._loops import trust_rows
-from .absorb import Tested, learn, learn_block, learn_rows, needs_no_resolve
+from ._loops import Watch, trust_rows
+from .absorb import Tested, learn_block, learn_rows, next_class
 from .calibration import CalibrationRows
 from .certificate import duality_gaps
 from .committee import RATE, CommitteeRule, log_chances
-from .fading import balance, fade
+from .fading import balance, bring_weights_up_to_date, fade, needs_expiry, needs_rescaling
+from .first_features import with_all_columns
 from .heavy import refuse_heavy
 from .kept import Chunk
 from .landmarks import ResidualMonitor, choose_landmarks
 from .member import Member
 from .merge import join
-from .policy import policies_of
-from .resolve import resolve
+from .policy import Policy, features_of, policies_of
+from .preparation import Preparation
+from .resolve import LeftOut, drop_rows, resolve
 from .undo import Undo
 from .unlearn import Unlearned, everything_kept, take_out
 
@@ -37,6 +40,9 @@ _DRIFT_FADE = 0.1  # factor on the weight of all rows so far when a drift is det
 _MOST_DRIFTS = 1000  # most drifts that are recorded
 _CALIBRATION_ROWS = 256  # of each class, when their left-out values are computed
 _STREAM_COMPONENTS = 300  # features of the map of a stream for n_components="auto"
+_NOTHING, _NEVER = np.empty(0), np.iinfo(np.int64).max
+_ROWS_PER_PIECE = 10  # landmarks are not renewed again before so many rows for each piece that it takes
+BLOCK_ROWS = 1000  # so many rows in a call are learned as a block
 
 
 class Published(NamedTuple):
@@ -79,9 +85,10 @@ class StreamModel:
         self.policies, self.seed = policies_of(parameters), seed
         self.n_components = stream_components(parameters)
         self.classes: Array = np.empty(0)
-        self.members = [Member(self.settings_for(0), policy, n_columns, mapping.dtype) for policy in self.policies]
-        self.trust = np.full(len(self.members), 1.0 / len(self.members))
-        self.slopes = np.full(len(self.members), 0.1)
+        self.n_columns = n_columns
+        self.members: list[Member] = []
+        self.trust = np.full(len(self.policies), 1.0 / len(self.policies))
+        self.slopes = np.full(len(self.policies), 0.1)
         self.tested = CalibrationRows(0)
         self.pending_calibration: list[tuple[Array, Array, Tested]] = []  # calibration rows not yet in `tested`
         self.decision = Decision.plain(0, settings.multiclass, settings.decision)
@@ -89,15 +96,26 @@ class StreamModel:
         # Whether gamma or the map depends on the rows of the warm-up, and how many these were.
         self.warm_up_matters = not mapping.data_independent or (isinstance(parameters.gamma, str) and gamma is not None)
         self.n_warm_up = 0
+        self.preparation: Preparation | None = None  # the same model with new landmarks
+        self.n_solves = 0  # re-solves between two rows
+        self.answering = True  # False as long as the model itself is in preparation
         self.detector = deepcopy(parameters.drift_detector)
         self.drifts: list[int] = []
         self.lineage = frozenset([uuid4().hex])  # models whose rows are part of this one
         self.clock = 0
 
+    def features_of(self, policy: Policy) -> int | None:
+        """Return how many features of the map a member with this policy uses; None for all of them."""
+        if len(self.policies) == 1 or not self.mapping.nested:
+            return None
+        n_features = self.n_columns - 1
+        few = features_of(policy, n_features)
+        return few if few < n_features else None
+
     @property
     def committee(self) -> bool:
         """Whether there is more than one member."""
-        return len(self.members) > 1
+        return len(self.policies) > 1
 
     @property
     def leader(self) -> Member:
@@ -119,7 +137,7 @@ class StreamModel:
     @property
     def planes(self) -> Array:
         """Planes of the member that is trusted most."""
-        return self.leader.planes
+        return with_all_columns(self.leader.planes, self.n_columns)
 
     @property
     def gaps(self) -> Array:
@@ -151,7 +169,7 @@ class StreamModel:
     def rule(self) -> PairRule | CommitteeRule:
         """The decision rule with its planes."""
         if self.committee:
-            return CommitteeRule(self.decision, self.trust, [member.planes for member in self.members])
+            return CommitteeRule(self.decision, self.trust, [member.planes for member in self.members], self.n_columns)
         return PairRule(self.decision, self.leader.planes)
 
     def settings_for(self, n_classes: int) -> Settings:
@@ -166,7 +184,7 @@ class StreamModel:
         """Return the model itself, or a copy of it that has these options of the solver from now on."""
         if self.settings.options == options:
             return self
-        clone = self.copy()
+        clone = self.finished().copy()
         parts: list[StreamModel | Member] = [clone, *clone.members]
         for part in parts:
             part.settings = replace(part.settings, options=options)
@@ -180,6 +198,10 @@ class StreamModel:
         numbers = (base.mu, base.membership, self.C, self.reg, self.mapping.dtype)
         return (self.policies, *numbers, self.classes.dtype.kind in "OUS")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but what predictions read, which follows from the rest."""
+        return {name: value for name, value in vars(self).items() if name != "published"}
+
     def copy(self) -> StreamModel:
         """Return a copy to change; both share what is never changed in place."""
         clone = copy(self)
@@ -190,6 +212,16 @@ class StreamModel:
         clone.published = None
         return clone
 
+    def snapshot(self) -> StreamModel:
+        """Return what a copy with new landmarks needs."""
+        clone = copy(self)
+        clone.members = [member.snapshot() for member in self.members]
+        clone.trust, clone.slopes = self.trust.copy(), self.slopes.copy()
+        clone.tested, clone.pending_calibration = deepcopy(self.tested), list(self.pending_calibration)
+        clone.detector, clone.drifts = None, []
+        clone.published = clone.preparation = None
+        return clone
+
     @property
     def answers(self) -> Answers:
         """All that a prediction reads."""
@@ -198,56 +230,180 @@ class StreamModel:
         assert self.published is not None
         return self.published.answers
 
+    def present_answers(self) -> Answers:
+        """Return all that a prediction reads, as it is now."""
+        return Answers(self.classes, self.mapping, self.rule)
+
     def publish(self) -> None:
         """Let predictions use what the model has learned; nothing is undone after that."""
-        answers = Answers(self.classes, self.mapping, self.rule, self.planes)
+        answers = self.present_answers()
         self.published = Published(answers, None)  # the last step: an interrupt comes before it, or after the call
 
     def take_back(self) -> None:
         """Undo a change in place that was not finished."""
-        if self.published is not None and self.published.undo is not None:
-            self.published.undo.restore()
-            self.published = Published(self.published.answers, None)
+        published = self.published
+        if published is not None and published.undo is not None:
+            published.undo.restore()
+            self.published = Published(published.answers, None)
 
-    def begin(self, rows: CheckedRows, parameters: Parameters, landmarks: Array) -> None:
-        """Learn the first rows; those that are not `landmarks` also calibrate the decision rule."""
-        chunk = self._with_classes(self._chunk(rows, parameters), rows.y)
+    def begin(self, rows: CheckedRows, parameters: Parameters, landmarks: Array) -> Steps[None]:
+        """Learn the first rows, in pieces; those that are not `landmarks` also calibrate the decision rule."""
+        self.classes = np.unique(rows.y)
+        self.tested = CalibrationRows(0 if self.committee else len(self.classes))
+        settings, dtype = self.settings_for(len(self.classes)), self.mapping.dtype
+        self.members = [
+            Member(settings, policy, self.n_columns, dtype, self.features_of(policy)) for policy in self.policies
+        ]
+        yield
+        chunk = self._chunk(rows, parameters)
         order = np.argsort(chunk.labels, kind="stable")
         starts = class_starts(chunk.labels[order], len(self.classes))
         wanted = chunk.times[order[calibration_rows(starts, landmarks[order], self.seed, limit=_CALIBRATION_ROWS)]]
         for member in self.members:
+            yield
             learn_block(member, chunk)
-            left_out = resolve(member, None if self.committee else wanted)
-            if left_out is not None:
-                self.tested.add(left_out.labels, left_out.times, left_out.near, left_out.far)
+        found: LeftOut | None = None
+        for member in self.members:
+            for k in range(len(self.classes)):
+                yield
+                left_out = resolve(member, k, None if self.committee else wanted, drop=False)
+                found = left_out if found is None or left_out is None else found + left_out
+            drop_rows(member, member.kept, np.arange(len(self.classes)))
+        if found is not None and not self.committee:
+            self.tested.add(found.labels, found.times, found.near, found.far)
         self.clock = self.n_warm_up = len(chunk)
         self.calibrate()
 
-    def learn(self, rows: CheckedRows, parameters: Parameters) -> StreamModel:
-        """Learn rows; return the new model, which is this one if it could be changed in place, otherwise a copy.
+    def learn(self, rows: CheckedRows, parameters: Parameters, undo: Undo | None = None) -> StreamModel:
+        """Learn rows; return the new model, which is this one if it was changed in place, otherwise a copy.
 
-        `publish` finishes the call.  If this model was changed in place and that failed, `take_back` undoes it.
+        `publish` finishes the call.  If this model was changed in place and that failed, `take_back` undoes it, and all
+        other changes that are saved in `undo`.
         """
         if not len(rows):
             return self
-        chunk, y = self._chunk(rows, parameters), rows.y
+        chunk = self._chunk(rows, parameters)
         self._refuse_heavy(rows, chunk)
-        detector, drifted = self._detect(chunk, y)
-        if not drifted and self._fits_in_place(chunk, y):
-            return self._learn_in_place(chunk, detector)
-        clone = self.copy()
-        clone.detector = detector
-        if drifted:
-            clone.drifts = [*self.drifts, self.clock][-_MOST_DRIFTS:]
-            for member in clone.members:
-                fade(member, _DRIFT_FADE)
+        if len(chunk) >= BLOCK_ROWS:
+            return self._after_block(chunk, rows.y)
+        if undo is None:
+            for member in self.members:
+                member.roots.update_late()
+            undo = Undo()
+        undo.keep(self, "trust", "slopes", "pending_calibration", "drifts")
+        if self.monitor is not None:
+            undo.keep(self.monitor)
+        self.published = Published(self.answers, undo)
+        rest: Chunk | None = chunk
+        while rest is not None:
+            left = rows if rest is chunk else rows.take(slice(len(rows) - len(rest), None))
+            rest = self._learn_some(rest, left, parameters, undo)
+        return self
+
+    def _learn_some(self, chunk: Chunk, rows: CheckedRows, parameters: Parameters, undo: Undo) -> Chunk | None:
+        """Learn rows in place until something is due, and do it; return the rows that are left, or None.
+
+        What is due, and when, depends on the rows so far, not on how they are cut into chunks.
+        """
+        y = rows.y
+        labels = self._labels(y)
+        known = self.classes[labels] == y
+        if not known[0]:
+            self._add_classes(y[:1], undo)
+            labels = self._labels(y)
+            known = self.classes[labels] == y
+        n = len(y) if known.all() else int(np.argmin(known))
+        wrong = False
+        if self.detector is not None:
+            wrong = bool(self.rule.winners(chunk.rows[:1])[0] != labels[0])
+        if self.detector is not None or self.preparation is not None:
+            n = 1
+        part = replace(chunk if n == len(chunk) else chunk.take(slice(0, n)), labels=labels[:n])
+        for member in self.members:
+            member.remember(undo, np.unique(part.labels[:-1]) if n > 1 else ())
+        tested, n, renew, due = learn_rows(self.members, part, self._watch())
+        self._follow_tests(tested, part.take(slice(0, n)) if n < len(part) else part)
+        rest = None if n == len(chunk) else chunk.take(slice(n, None))
+        if due or renew or self.preparation is not None:
+            with few_threads(chunk.rows.shape[1]):
+                if due:
+                    self._bring_up_to_date(undo)
+                mapping = self.mapping
+                if renew:
+                    self._prepare(rows.take(slice(n, None)), parameters, undo)
+                elif self.preparation is not None:
+                    self._advance(rows.take(slice(0, 1)))
+                if rest is not None and self.mapping is not mapping:
+                    rest = replace(rest, rows=self.mapping.rows(rest.raw))
+        if self.detector is not None and n:
+            self._detect([wrong], undo)
+        return rest
+
+    def _advance(self, row: CheckedRows) -> None:
+        """Do a piece of what is in preparation, and take over if it is ready."""
+        assert self.preparation is not None
+        found = self.preparation.after(row)
+        if isinstance(found, Preparation):
+            self.preparation = found
+        else:
+            self._take_over(found)
+
+    def _watch(self) -> Watch:
+        """Return what the compiled loops follow beside the members."""
+        trust, slopes = (self.trust, self.slopes) if self.committee else (_NOTHING, _NOTHING)
+        monitor = self.monitor
+        if monitor is None or self.preparation is not None or not self.answering:
+            return Watch(np.zeros(1), 1.0, np.inf, 0, 0, _NEVER, trust, slopes, RATE)
+        monitor.residual = monitor.residual.copy()
+        age, grows = self.clock - monitor.since, _NEVER if monitor.grows_after is None else monitor.grows_after
+        least_age = max(monitor.least_age, _ROWS_PER_PIECE * len(self.classes) * len(self.members))
+        numbers = (monitor.share, monitor.limit, age, least_age, max(grows, least_age))
+        return Watch(monitor.residual, *numbers, trust, slopes, RATE)
+
+    def _bring_up_to_date(self, undo: Undo) -> None:
+        """Let every member bring its weights up to date, and one of them solve the planes near one class.
+
+        The others that are due wait for the next rows, so that no call takes long.
+        """
+        solved = False
+        for e in range(len(self.members)):
+            member = self.members[(e + self.clock) % len(self.members)]  # each has its turn
+            if needs_rescaling(member) or needs_expiry(member):
+                member.remember_all(undo, range(member.n_classes))
+                bring_weights_up_to_date(member)
+            if member.pending.full:
+                member.remember_all(undo, [])
+                member.flush()
+            due = -1 if solved else next_class(member)
+            if due >= 0:
+                member.remember_all(undo, [due])
+                resolve(member, due)
+                solved = True
+                self.n_solves += 1
+        if solved:
+            self.calibrate(undo=undo)
+
+    def _after_block(self, chunk: Chunk, y: Array) -> StreamModel:
+        """Return a copy that has learned very many rows as a block: all in one step, and then a re-solve."""
+        clone = self.finished().copy()
+        if clone.mapping is not self.mapping:
+            chunk = replace(chunk, rows=clone.mapping.rows(chunk.raw))
+        if clone.detector is not None:
+            clone._detect((clone.classes[clone.rule.winners(chunk.rows)] != y).tolist())
         with few_threads(chunk.rows.shape[1]):
-            while len(chunk):
-                n, mapping = clone._next_piece(chunk, y), clone.mapping
-                clone._learn_piece(chunk.take(slice(0, n)), y[:n])
-                chunk, y = chunk.take(slice(n, None)), y[n:]
-                if len(chunk) and clone.mapping is not mapping:
-                    chunk = replace(chunk, rows=clone.mapping.rows(chunk.raw))
+            if clone.monitor is not None and clone.monitor.alarm_after(chunk.rows, clone.clock + len(chunk) - 1):
+                clone = finish(clone.renewal(chunk.raw[:1]))
+                chunk = replace(chunk, rows=clone.mapping.rows(chunk.raw))
+            clone._add_classes(y)
+            chunk = replace(chunk, labels=clone._labels(y))
+            results = [learn_block(member, chunk, every_value=clone.committee) for member in clone.members]
+            for member in clone.members:
+                resolve(member)
+            if clone.committee:
+                values = [log_chances(result.values) for result in results if result.values is not None]
+                trust_rows(np.stack(values, axis=1), chunk.labels, clone.trust, clone.slopes, RATE)
+            clone._follow_tests(results[0], chunk)
+            clone.calibrate()
         return clone
 
     def _chunk(self, rows: CheckedRows, parameters: Parameters) -> Chunk:
@@ -259,7 +415,10 @@ class StreamModel:
         labels = self._labels(rows.y) if len(self.classes) else np.zeros(n, dtype=np.int64)
         raw = rows.X if self.mapping.renewable else None
         times = np.arange(self.clock, self.clock + n)
-        return Chunk(self.mapping.rows(rows.X), labels, weights, times, rows.ids, raw)
+        answers = None if self.published is None else self.published.answers
+        same_map = answers is not None and answers.mapping is self.mapping
+        mapped = answers.mapped(rows.X) if answers is not None and same_map else self.mapping.rows(rows.X)
+        return Chunk(mapped, labels, weights, times, rows.ids, raw)
 
     def _refuse_heavy(self, rows: CheckedRows, chunk: Chunk) -> None:
         """Raise ValueError for a row next to which all others would be lost; the ridge counts as a usual row too."""
@@ -273,121 +432,96 @@ class StreamModel:
         """Raise ValueError if a row with one of these ids has been learned before."""
         refuse_known(ids, self.members[0].known_ids())
 
-    def _next_piece(self, chunk: Chunk, y: Array) -> int:
-        """Return how many rows to learn before something else is due: a re-solve, a new class, a new map.
-
-        A large chunk is one piece.  A small one is cut so that the result does not depend on the size of the chunks.
-        """
-        if len(chunk) >= max(member.max_lag for member in self.members):
-            return len(chunk)
-        labels = self._labels(y)
-        has_class = self.classes[labels] == y
-        first_new = len(y) if has_class.all() else int(np.argmin(has_class))
-        if first_new == 0:
-            return 1
-        ends = [first_new, *(member.room(labels[:first_new]) for member in self.members)]
-        if self.monitor is not None:
-            ends += np.flatnonzero(self.monitor.alarms(chunk.rows, self.clock))[:1].tolist()
-        return max(1, min(ends))
-
-    def _fits_in_place(self, chunk: Chunk, y: Array) -> bool:
-        """Whether a chunk can be learned row by row: no new class, no re-solve due, no new map needed."""
-        if not (self.classes[chunk.labels] == y).all():
-            return False
-        if not all(needs_no_resolve(member, chunk.labels) for member in self.members):
-            return False
-        return self.monitor is None or not self.monitor.alarms(chunk.rows, self.clock).any()
-
     def _labels(self, y: Array) -> Array:
         """Return the class index of each label; an arbitrary one for a label of a new class."""
         return np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
 
-    def _learn_piece(self, chunk: Chunk, y: Array) -> None:
-        """Learn a piece of a chunk; renew the map, add classes, re-solve and calibrate where that is due."""
-        if self.monitor is not None:
-            alarm = bool(self.monitor.alarms(chunk.rows, self.clock).any())
-            self.monitor.residual = self.monitor.after(chunk.rows)
-            if alarm:
-                chunk = self._renew(chunk)
-        chunk = self._with_classes(chunk, y)
-        self._follow_tests([learn(member, chunk, every_value=self.committee) for member in self.members], chunk)
-        if all(member.n_pending == 0 for member in self.members):
-            self.calibrate()
-
-    def _learn_in_place(self, chunk: Chunk, detector: Any) -> StreamModel:
-        """Learn a few rows in place."""
-        answers, undo = self.answers, Undo()
-        undo.keep(self, "trust", "slopes", "detector", "pending_calibration", "clock")
-        if self.monitor is not None:
-            undo.keep(self.monitor, "residual")
-        for member in self.members:
-            member.remember(undo, chunk.present)
-        self.published = Published(answers, undo)
-        self.detector = detector
-        if self.monitor is not None:
-            self.monitor.residual = self.monitor.after(chunk.rows)
-        results = [learn_rows(member, chunk, every_value=self.committee) for member in self.members]
-        self._follow_tests(results, chunk)
-        return self
-
-    def _follow_tests(self, results: list[Tested], chunk: Chunk) -> None:
-        """Update trust, or the calibration rows, with the plane values of a chunk before it was learned."""
-        if self.committee:
-            chances = np.stack([log_chances(result.values) for result in results if result.values is not None], axis=1)
-            trust_rows(chances, chunk.labels, self.trust, self.slopes, RATE)
-        else:
-            self.pending_calibration.append((chunk.labels, chunk.times, results[0]))
+    def _follow_tests(self, tested: Tested, chunk: Chunk) -> None:
+        """Count learned rows, and let them calibrate the rule of a single member."""
+        if not self.committee and len(chunk):
+            self.pending_calibration.append((chunk.labels, chunk.times, tested))
         self.clock += len(chunk)
 
-    def _renew(self, chunk: Chunk) -> Chunk:
-        """Choose new landmarks from the old ones, kept rows and the chunk; return the chunk with the new map.
+    def renewal(self, raw: Any) -> Steps[StreamModel]:
+        """Return, in pieces, a copy with new landmarks, chosen from the old ones, kept rows and the next one, `raw`.
 
         Kept rows are mapped again.  Sums over forgotten rows are transformed from the old features to the new ones.
         """
-        for member in self.members:
+        model = self.snapshot()
+        model.answering = False
+        for member in model.members:
             member.flush()
-        kept = self.members[0].kept
+        kept = model.members[0].kept
         groups = [kept.raw[kept.labels == k] for k in np.unique(kept.labels)]
-        groups += [self.mapping.transformer.landmarks_, chunk.raw]
+        groups += [self.mapping.transformer.landmarks_, raw]
         random = np.random.default_rng([self.seed, self.clock])
-        self.mapping, change = self.mapping.renewed(choose_landmarks(groups, self.n_components, random))
-        empty = np.empty((0, len(change)), dtype=self.mapping.dtype)
-        for member in self.members:
-            member.remap(change, self.mapping.rows(member.kept.raw) if len(member.kept) else empty)
-            resolve(member)
-        self.monitor = ResidualMonitor(self.mapping, self.n_components, self.clock)
-        return replace(chunk, rows=self.mapping.rows(chunk.raw))
+        model.mapping, change = self.mapping.renewed(choose_landmarks(groups, self.n_components, random))
+        model.n_columns = len(change)
+        model.monitor = ResidualMonitor(model.mapping, self.n_components, self.clock)
+        empty = np.empty((0, len(change)), dtype=model.mapping.dtype)
+        for member in model.members:
+            yield
+            remap_class = member.remap(change, model.mapping.rows(member.kept.raw) if len(member.kept) else empty)
+            for k in range(len(self.classes)):
+                yield
+                remap_class(k)
+                resolve(member, k)
+        model.calibrate()
+        return model
 
-    def _detect(self, chunk: Chunk, y: Array) -> tuple[Any, bool]:
-        """Update a copy of the drift detector with the errors of a chunk; return it, and whether there was a drift."""
-        if self.detector is None:
-            return None, False
-        detector, drifted = deepcopy(self.detector), False
-        for wrong in self.classes[self.rule.winners(chunk.rows)] != y:
-            detector.update(int(wrong))
-            drifted |= bool(detector.drift_detected)
-        return detector, drifted
+    def _prepare(self, rows: CheckedRows, parameters: Parameters, undo: Undo) -> None:
+        """Begin to choose new landmarks; `rows` come next."""
+        undo.share()
+        self.preparation = Preparation(StreamModel.renewal, (self.snapshot(), rows.X[:1]), parameters)
 
-    def _with_classes(self, chunk: Chunk, y: Array) -> Chunk:
-        """Add new classes; return the chunk with class indices."""
-        self._add_classes(y)
-        return replace(chunk, labels=np.searchsorted(self.classes, y))
+    def _take_over(self, model: StreamModel) -> None:
+        """Become another model, which has learned the same rows."""
+        own = ("published", "detector", "drifts", "lineage")
+        vars(self).update({name: value for name, value in vars(model).items() if name not in own})
+        self.preparation, self.answering = None, True
 
-    def _add_classes(self, labels: Array) -> None:
+    def finished(self) -> StreamModel:
+        """Return the model itself, or a copy in which nothing is in preparation any more."""
+        if self.preparation is None:
+            return self
+        clone = self.copy()
+        with few_threads(self.n_columns):
+            clone._take_over(self.preparation.finished())
+        return clone
+
+    def _detect(self, errors: list[bool], undo: Undo | None = None) -> None:
+        """Update a copy of the drift detector with the errors of rows; if there was a drift, let all rows fade."""
+        drifted, self.detector = False, deepcopy(self.detector)
+        for wrong in errors:
+            self.detector.update(int(wrong))
+            drifted |= bool(self.detector.drift_detected)
+        if drifted:
+            self.drifts = [*self.drifts, self.clock - 1][-_MOST_DRIFTS:]
+            self.preparation = None  # it has learned what is to be forgotten; the monitor will ask for another
+            for member in self.members:
+                if undo is not None:
+                    member.remember_all(undo, range(member.n_classes))
+                fade(member, _DRIFT_FADE)
+
+    def _add_classes(self, labels: Array, undo: Undo | None = None) -> None:
         """Add the classes of these labels that are new."""
         classes = np.unique(np.concatenate([self.classes, labels])) if len(self.classes) else np.unique(labels)
         if len(classes) == len(self.classes):
             return
-        self._flush_calibration()
+        if undo is not None:
+            for member in self.members:
+                member.remember_references(undo)
+        self._flush_calibration(undo)
         settings = self.settings_for(len(classes))
         source = np.full(len(classes), -1)
         source[np.isin(classes, self.classes)] = np.arange(len(self.classes))
         for k in np.flatnonzero(source < 0):
             for member in self.members:
                 member.insert_class(int(k), settings)
-        self.tested = self.tested.rearranged(source)
+        if not self.committee:
+            self.tested = self.tested.rearranged(source)
         self.classes = classes
-        self.calibrate(at_once=True)
+        self.calibrate(at_once=True, undo=undo)
 
     def remove_class(self, k: int) -> None:
         """Remove a class without rows."""
@@ -396,17 +530,21 @@ class StreamModel:
         settings = self.settings_for(len(source))
         for member in self.members:
             member.delete_class(k, settings)
-        self.tested = self.tested.rearranged(source)
+        if not self.committee:
+            self.tested = self.tested.rearranged(source)
         self.classes = np.delete(self.classes, k)
 
     def unlearn(self, rows: CheckedRows, parameters: Parameters) -> tuple[StreamModel, Unlearned]:
         """Take rows out; return the new model, and a report of the rows of which something remains."""
+        if self.preparation is not None:
+            return self.finished().unlearn(rows, parameters)
         chunk = self._chunk(rows, parameters)
         clone, report = self.copy(), Unlearned()
         clone._flush_calibration()
         renewed_at = self.monitor.since if self.monitor is not None else 0
         for member in clone.members:
-            times = take_out(member, chunk, self.classes, renewed_at, report)
+            rows_of_member = replace(chunk, rows=member.used(chunk.rows))
+            times = take_out(member, rows_of_member, self.classes, renewed_at, report)
             clone.tested.remove(times[times >= 0])
             for i in np.flatnonzero(times < self.n_warm_up):  # also those whose time is not known
                 if self.warm_up_matters:
@@ -440,6 +578,8 @@ class StreamModel:
 
     def merge(self, other: StreamModel) -> StreamModel:
         """Return a model of the rows of both."""
+        if self.preparation is not None or other.preparation is not None:
+            return self.finished().merge(other.finished())
         if not self.mapping.same_metric(other.mapping):
             raise ValueError(
                 "merge: the models have different metrics, so their sums cannot be added. Give both the same metric, "
@@ -468,8 +608,11 @@ class StreamModel:
         clone.resolve()
         return clone
 
-    def _flush_calibration(self) -> None:
+    def _flush_calibration(self, undo: Undo | None = None) -> None:
+        """Add the calibration rows that wait to those of their class."""
         if self.pending_calibration:
+            if undo is not None:
+                undo.keep(self.tested, "near", "far", "times", "next")
             labels, times, results = zip(*self.pending_calibration, strict=True)
             near, far = (np.concatenate([getattr(result, name) for result in results]) for name in ("near", "far"))
             self.tested.add(np.concatenate(labels), np.concatenate(times), near, far)
@@ -498,7 +641,7 @@ class StreamModel:
         landmarks = np.zeros(len(kept), dtype=bool) if kept.raw is None else self.mapping.is_landmark(kept.raw)
         starts = class_starts(kept.labels, len(self.classes))
         marked = calibration_rows(starts, landmarks, self.seed, limit=_CALIBRATION_ROWS)
-        left_out = resolve(member, kept.times[marked])
+        left_out = resolve(member, wanted=kept.times[marked])
         member.kept = member.kept.with_reserve(member.policy.second_look)
         if left_out is not None:
             self._flush_calibration()
@@ -507,18 +650,21 @@ class StreamModel:
 
     def resolved(self) -> StreamModel:
         """Return a copy in which all duals, planes and offsets are up to date."""
-        clone = self.copy()
+        clone = self.finished().copy()
         clone.resolve()
         return clone
 
-    def calibrate(self, at_once: bool = False) -> None:
+    def calibrate(self, at_once: bool = False, undo: Undo | None = None) -> None:
         """Learn the decision rule again if enough calibration rows are new, or `at_once`."""
-        self._flush_calibration()
         n_classes, settings = len(self.classes), self.settings
         if self.committee:
             self.decision = Decision.plain(n_classes, settings.multiclass, "value")
             return
-        if at_once or self.tested.due() or len(self.decision.slopes) != n_classes:
+        waiting = sum(len(labels) for labels, _, _ in self.pending_calibration)
+        if at_once or self.tested.due(waiting) or len(self.decision.slopes) != n_classes:
+            self._flush_calibration(undo)
+            if undo is not None:
+                undo.keep(self.tested)
             member = self.members[0]
             totals = member.moments.counts * member.class_factors / member.current_weight
             self.decision = self.tested.decide(totals, settings.decision, settings.multiclass)
@@ -528,12 +674,13 @@ class StreamModel:
     def inspect(self) -> Inspection:
         """Return counts and sizes."""
         leader = self.leader
-        stores = [store for store in (leader.kept, *leader.pending) if len(store) and store.raw is not None]
+        pending = leader.pending.kept()
+        stores = [store for store in (leader.kept, pending) if len(store) and store.raw is not None]
         kept = stores[0].join(*stores[1:]) if stores else None
         return Inspection(
             stage=self.stage,
             seen=self.clock,
-            kept=len(leader.kept) + leader.n_pending,
+            kept=len(leader.kept) + len(pending),
             forgotten=int(leader.forgotten.counts.sum()),
             drifts=len(self.drifts),
             bytes=array_bytes(self),

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..model.settings import Parameters
 
+_FEW_FEATURES = ((20.0, 100), (200.0, 150))  # (half-life, features) of members that remember few rows
 HALF_LIVES = (np.inf, 1000.0, 100.0, 10.0)  # of the members for decay="auto", in rows
 
 
@@ -23,6 +24,12 @@ class Policy:
     accept: str
     statistics: str
     balanced: bool
+
+
+def features_of(policy: Policy, n_features: int) -> int:
+    """Return how many features of a nested map a member of a committee needs: few, if it remembers few rows."""
+    half_life = np.inf if policy.decay == 1.0 else np.log(0.5) / np.log(policy.decay)
+    return min([n_features, *(count for longest, count in _FEW_FEATURES if half_life <= longest)])
 
 
 def policies_of(parameters: Parameters) -> tuple[Policy, ...]:

@@ -8,8 +8,9 @@ import numpy as np
 
 from .._arrays import Array
 from .._log import warn
+from .._steps import Steps, finish
 from ..batch.choose_gamma import choose_gamma, largest_gamma
-from ..batch.choose_kernel import KernelChoice, choose_kernel
+from ..batch.choose_kernel import KernelChoice, kernel_steps
 from ..batch.model import BatchModel
 from ..batch.trial_rows import TrialRows
 from ..features.kernels import scaled
@@ -34,37 +35,58 @@ def start_stream(
 
     `gamma` is that of a given map.
     """
+    return finish(start_steps(rows, parameters, parameters.seed(), mapping, gamma, kernel))
+
+
+def prepare_start(rows: CheckedRows, parameters: Parameters, seed: int) -> Steps[StreamModel]:
+    """Do the same in pieces, while another model answers."""
+    model = yield from start_steps(rows, parameters, seed)
+    model.answering = False
+    return model
+
+
+def start_steps(
+    rows: CheckedRows,
+    parameters: Parameters,
+    seed: int,
+    mapping: Mapping | None = None,
+    gamma: float | None = None,
+    kernel: KernelChoice | None = None,
+) -> Steps[StreamModel]:
+    """Do the same in pieces."""
     classes, labels = np.unique(rows.y, return_inverse=True)
-    seed, settings = parameters.seed(), parameters.settings(len(classes))
+    settings = parameters.settings(len(classes))
     landmarks = np.zeros(len(rows), dtype=bool)
     if mapping is None:
         count = stream_components(parameters)
         weights = rows.weights * class_factors_by_name(parameters, classes)[labels]
         order = arrange(rows.X, labels, weights, len(classes), merge=False)
         if kernel is None:
-            kernel = _choose_kernel(parameters, TrialRows(order, None, seed), count)
+            kernel = yield from _choose_kernel(parameters, TrialRows(order, None, seed), count)
         gamma, metric = kernel.gamma, kernel.metric
         transformer = stream_map(parameters.kernel, parameters.feature_map, count, gamma, order, seed, metric)
         mapping, _ = Mapping.fit(transformer, order, rows.y, parameters.kernel)
         mapping.rounds = kernel.rounds
         landmarks = mapping.landmarks(order)[order.source]
+        yield
     n_columns = mapping.rows(rows.X[:1]).shape[1]
     model = StreamModel(parameters, settings, mapping, gamma, n_columns, seed)
-    _warn_of_size(len(classes), n_columns, mapping.dtype, len(model.members))
-    model.begin(rows, parameters, landmarks)
+    _warn_of_size(len(classes), n_columns, mapping.dtype, len(model.policies))
+    yield from model.begin(rows, parameters, landmarks)
     return model
 
 
-def _choose_kernel(parameters: Parameters, trial: TrialRows, count: int) -> KernelChoice:
+def _choose_kernel(parameters: Parameters, trial: TrialRows, count: int) -> Steps[KernelChoice]:
     """Return gamma and metric of a stream with `count` features from its first rows, which may be of one class."""
 
-    def gamma_in(metric: Array | None) -> float | None:
+    def gamma_in(metric: Array | None) -> Steps[float | None]:
         scale = choose_gamma(parameters, trial, metric=metric, quick=True)
         if scale is None or parameters.gamma != "auto":
             return scale
-        return largest_gamma(scaled(trial.all.X, metric), str(parameters.kernel), scale, count, trial.seed)
+        X = scaled(trial.all.X, metric)
+        return (yield from largest_gamma(X, str(parameters.kernel), scale, count, trial.seed))
 
-    return choose_kernel(parameters, trial, gamma_in=gamma_in)
+    return kernel_steps(parameters, trial, gamma_in)
 
 
 def start_from_sums(fit: BatchModel, parameters: Parameters) -> StreamModel:
@@ -75,7 +97,7 @@ def start_from_sums(fit: BatchModel, parameters: Parameters) -> StreamModel:
     model = StreamModel(parameters, settings, fit.mapping, fit.gamma, fit.planes.shape[2], seed)
     model.classes = fit.classes
     model.clock = model.n_warm_up = int(sums.n_rows.sum())
-    model.members = [Member.from_sums(fit, settings, policy) for policy in model.policies]
+    model.members = [Member.from_sums(fit, settings, policy, model.features_of(policy)) for policy in model.policies]
     for member in model.members:
         if member.changed_sums.any():
             resolve(member)

@@ -4,33 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._arrays import Array
 
 
 class Undo:
-    """Saved values of attributes and parts of arrays; to restore them twice is the same as once."""
+    """Saved objects and parts of arrays; to restore them twice is the same as once."""
 
     def __init__(self) -> None:
-        self._attributes: list[tuple[Any, str, Any]] = []
-        self._parts: list[tuple[Array, Any, Array]] = []
+        self._things: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self._parts: dict[tuple[int, str], tuple[Array, Any, Array]] = {}
+        self._copied: set[tuple[int, str]] = set()
 
     def keep(self, thing: Any, *names: str) -> None:
-        """Save attributes; an array or a list is replaced by a copy, so that those who read the old one can go on."""
+        """Save all attributes of an object.
+
+        The arrays and lists that are named may then be changed in place: they are replaced by copies, once in a call,
+        so that those who read the old ones can go on.
+        """
+        key = id(thing)
+        if key not in self._things:
+            self._things[key] = (thing, vars(thing).copy())
         for name in names:
-            value = getattr(thing, name)
-            self._attributes.append((thing, name, value))
-            if isinstance(value, (np.ndarray, list)):
-                setattr(thing, name, value.copy())
+            if (key, name) not in self._copied:
+                setattr(thing, name, getattr(thing, name).copy())
+                self._copied.add((key, name))
+
+    def share(self) -> None:
+        """Let somebody else keep what has been copied so far: it will be copied again before it changes."""
+        self._copied.clear()
 
     def keep_part(self, array: Array, index: Any) -> None:
-        """Save a part of an array that may change in place."""
-        self._parts.append((array, index, array[index].copy()))
+        """Save a part of an array, which may then be changed in place."""
+        key = (id(array), str(index))
+        if key not in self._parts:
+            self._parts[key] = (array, index, array[index].copy())
 
     def restore(self) -> None:
         """Restore everything that was saved."""
-        for thing, name, value in self._attributes:
-            setattr(thing, name, value)
-        for array, index, part in self._parts:
+        for array, index, part in self._parts.values():
             array[index] = part
+        for thing, before in self._things.values():
+            vars(thing).update(before)

@@ -17,8 +17,10 @@ from ..model.mapping import Mapping
 from ..model.rows import CheckedRows
 from ..model.settings import Parameters
 from .heavy import refuse_heavy_first_rows
-from .model import StreamModel, refuse_known, stream_components
-from .start import start_stream
+from .model import BLOCK_ROWS, StreamModel, refuse_known, stream_components
+from .preparation import Preparation
+from .start import prepare_start, start_stream
+from .undo import Undo
 from .unlearn import Unlearned
 
 _WARM_UP = 500  # rows of the warm-up for warm_up="auto"
@@ -32,6 +34,8 @@ class WarmUpModel:
     rows         all rows so far
     wanted       number of rows that the warm-up collects
     provisional  a quick fit of the rows if few are wanted, otherwise a stream model with fewer features
+    answers      all that a prediction reads
+    preparation  the stream model of the first `wanted` rows, once there are so many
     """
 
     stage: ClassVar[str] = "warm_up"
@@ -39,6 +43,8 @@ class WarmUpModel:
     rows: CheckedRows
     wanted: int
     provisional: BatchModel | WarmUpModel | StreamModel
+    answers: Answers
+    preparation: Preparation | None = None
 
     @classmethod
     def begin(cls, rows: CheckedRows, parameters: Parameters) -> WarmUpModel | StreamModel:
@@ -46,40 +52,86 @@ class WarmUpModel:
         if not len(rows):
             raise ValueError("Every sample_weight is zero: there is no row to learn from.")
         refuse_heavy_first_rows(rows, None, linear=parameters.kernel == "linear")
-        return cls._grown(rows, len(rows), None, parameters)
-
-    def learn(self, rows: CheckedRows, parameters: Parameters) -> WarmUpModel | StreamModel:
-        """Add rows; return a warm-up model, or a stream model if there are now enough rows."""
-        refuse_heavy_first_rows(rows, self.rows, linear=parameters.kernel == "linear")
-        return self._grown(self.rows.join(rows), len(rows), self.provisional, parameters)
+        return cls._of(rows, parameters)
 
     @classmethod
-    def _grown(
-        cls, rows: CheckedRows, n_new: int, provisional: Any, parameters: Parameters
-    ) -> WarmUpModel | StreamModel:
-        """Return the model of all rows so far; the last `n_new` are new to the provisional model."""
+    def _of(cls, rows: CheckedRows, parameters: Parameters) -> WarmUpModel | StreamModel:
+        """Return the model of all rows so far; that of enough rows is made at once."""
         wanted = warm_up_rows(parameters)
         if len(rows) >= wanted:
             with few_threads(stream_components(parameters)):
                 stream = start_stream(rows.take(slice(0, wanted)), parameters)
-                return stream.learn(rows.take(slice(wanted, None)), parameters)
+                stream = stream.learn(rows.take(slice(wanted, None)), parameters)
+                stream.publish()
+                return stream
         if wanted <= _EARLY:
             with few_threads(len(rows)):
-                return cls(rows, wanted, _quick_fit(rows, parameters))
-        new, small = rows.take(slice(len(rows) - n_new, None)), small_stream(parameters)
-        if provisional is None:
-            return cls(rows, wanted, WarmUpModel.begin(new, small))
+                fit = _quick_fit(rows, parameters)
+            return cls(rows, wanted, fit, fit.answers)
+        provisional = cls._of(rows, small_stream(parameters))
+        return cls(rows, wanted, provisional, provisional.answers)
+
+    def learn(self, rows: CheckedRows, parameters: Parameters) -> WarmUpModel | StreamModel:
+        """Add rows; return a warm-up model, or a stream model when that is ready.
+
+        A provisional stream model learns in place.  If the call fails, `take_back` undoes that.
+        """
+        refuse_heavy_first_rows(rows, self.rows, linear=parameters.kernel == "linear")
+        self.take_back()
+        if self.wanted <= _EARLY or len(rows) >= BLOCK_ROWS:
+            return self._of(self.rows.join(rows), parameters)
+        undo, room = Undo(), max(0, self.wanted - len(self.rows))
+        model = self._with_provisional(rows.take(slice(0, room)), parameters, undo)
+        if len(model.rows) == self.wanted:
+            arguments = (model.rows, parameters, parameters.seed())
+            model = replace(model, preparation=Preparation(prepare_start, arguments, parameters))
+        for i in range(room, len(rows)):
+            row = rows.take(slice(i, i + 1))
+            model = model._with_provisional(row, parameters, undo)
+            assert model.preparation is not None
+            with few_threads(stream_components(parameters)):
+                ready = model.preparation.after(row)
+            if isinstance(ready, StreamModel):
+                ready.answering = True
+                return ready.learn(rows.take(slice(i + 1, None)), parameters)
+            model = replace(model, preparation=ready)
+        return model
+
+    def _with_provisional(self, rows: CheckedRows, parameters: Parameters, undo: Undo) -> WarmUpModel:
+        """Return the model with more rows, which the provisional model has learned."""
+        if not len(rows):
+            return self
+        provisional, small = self.provisional, small_stream(parameters)
+        assert not isinstance(provisional, BatchModel)
         if isinstance(provisional, StreamModel):
-            provisional = provisional.copy()  # it may learn in place, and this call may still fail
-        provisional = provisional.learn(new, small)
+            provisional = provisional.learn(rows, small, undo)
+            answers = provisional.present_answers()
+        else:
+            provisional = provisional.learn(rows, small)
+            answers = provisional.answers
+        return replace(self, rows=self.rows.join(rows), provisional=provisional, answers=answers)
+
+    def take_back(self) -> None:
+        """Undo what a provisional stream model has learned in a call that failed."""
+        provisional = self.provisional
         if isinstance(provisional, StreamModel):
-            provisional.publish()
-        return cls(rows, wanted, provisional)
+            if provisional.clock == len(self.rows):
+                provisional.publish()
+            else:
+                provisional.take_back()
+
+    def finished(self) -> WarmUpModel | StreamModel:
+        """Return the stream model that is in preparation, or the warm-up model itself."""
+        if self.preparation is None:
+            return self
+        stream: StreamModel = self.preparation.finished()
+        stream.answering = True
+        return stream
 
     def unlearn(self, rows: CheckedRows, parameters: Parameters) -> tuple[WarmUpModel | StreamModel, Unlearned]:
         """Take rows out of those collected so far."""
         rest = self.rows.take(self.rows.without(rows))
-        return self._grown(rest, len(rest), None, parameters), Unlearned(removed=len(rows))
+        return self._of(rest, parameters), Unlearned(removed=len(rows))
 
     def refuse_known(self, ids: Array) -> None:
         """Raise ValueError if a row with one of these ids has been learned before."""
@@ -113,11 +165,6 @@ class WarmUpModel:
     def decision(self) -> Decision:
         """Decision rule of the provisional model."""
         return self.provisional.decision
-
-    @property
-    def answers(self) -> Answers:
-        """All that a prediction reads."""
-        return self.provisional.answers
 
     @property
     def planes(self) -> Array:

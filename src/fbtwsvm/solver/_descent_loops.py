@@ -176,8 +176,9 @@ def descend(rows, diagonal, box, alpha, v, dual_form, primal_at_zero, tol, max_s
                 break
             n_active, upper, lower = n, np.inf, -np.inf
             continue
-        upper = largest if largest > 0.0 else np.inf
-        lower = smallest if smallest < 0.0 else -np.inf
+        # Beyond rounding: otherwise rounding errors would decide whether rows are set aside.
+        upper = largest if largest > rounding else np.inf
+        lower = smallest if smallest < -rounding else -np.inf
     return sweep
 
 

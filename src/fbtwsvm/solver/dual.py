@@ -86,6 +86,9 @@ def _classes_at_once(rows: Array, problem: Problem, first_set: int) -> int:
 def _plane_values(rows: Array, problem: Problem, solvers: list[_NearPlanes]) -> Array:
     """Return h_i.u (n_solvers, n) of every row in the plane near each solver's class that pushes the row's class."""
     values = np.empty((len(solvers), len(rows)), dtype=rows.dtype)
+    if len(solvers) == 1:
+        _working_set_loops.pushing_plane_values(rows, problem.starts, solvers[0].planes, values[0])
+        return values
 
     def values_of_class(b: int) -> None:
         planes = np.stack([solver.planes[b] for solver in solvers])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,10 @@ def _check_stream(model: StreamModel) -> None:
     except (ValueError, TypeError) as error:
         raise ModelFileError(f"C or reg is out of bounds ({error})") from error
     for member, policy in zip(members, model.policies, strict=True):
+        n_columns = model.n_columns if member.columns is None else len(member.columns)
+        _refuse(member.planes.shape[2] != n_columns, "sizes of arrays do not agree")
+        few = member.columns is not None
+        _refuse(few and n_columns - 1 != model.features_of(policy), "a member has features that do not exist")
         _refuse(member.policy != policy, "a member has another policy than its stream")
         _refuse(not _same_settings(member.settings, wanted), "a member has other settings than its stream")
         _check_member(member, model.mapping)
@@ -181,9 +186,8 @@ def _same_settings(one: Settings, other: Settings) -> bool:
 def _check_member(member: Member, mapping: Mapping) -> None:
     _refuse(member.dtype != mapping.dtype, "a member has another precision than its feature map")
     _refuse(member.faded_at > member.clock, "rows have faded before they were learned")
-    overdue = member.since_solve > np.maximum(1, member.seen // 2)
-    _refuse(overdue.any(), "a re-solve is long overdue")
-    stores = [store for store in (member.kept, *member.pending) if len(store)]
+    _refuse((member.solved_at > member.clock).any(), "planes were solved before their rows were learned")
+    stores = [store for store in (member.kept, member.pending.kept()) if len(store)]
     _refuse(mapping.renewable and any(store.raw is None for store in stores), "rows for new landmarks are missing")
     values = [part for trace in member.forgotten.traces.values() for part in (trace.alpha, trace.box)]
     widths = {len(part) for part in values if part is not None}
@@ -201,7 +205,7 @@ def _check_fit_sums(model: BatchModel, sums: FitSums) -> None:
     _check_grams(sums.grams, sums.factors, np.zeros(len(model.classes)))
 
 
-def _check_grams(grams: Array, factors: Array, ridges: Array) -> None:
+def _check_grams(grams: Iterable[Array], factors: Array, ridges: Array) -> None:
     """Refuse sums of products that cannot be such sums: they are symmetric, and have no eigenvalue below zero."""
     for gram, factor, ridge in zip(grams, factors, ridges, strict=True):
         slack = _ROUNDING * max(float(gram.max()), -float(gram.min()))

@@ -52,11 +52,13 @@ class _Classifier:
         if not hasattr(estimator, "classes_"):
             return {"parameters": parameters, "learned": None, "stage": None}
         model = model_of(estimator)
+        if not isinstance(model, BatchModel):
+            model = model.finished()  # what is in preparation cannot be stored
         learned = {
             "n_features_in_": estimator.n_features_in_,
             "feature_names_in_": getattr(estimator, "feature_names_in_", None),
             "_dtype": model.dtype, "classes_": model.classes, "gamma_": model.gamma,
-            "n_components_": estimator.n_components_, "n_iter_": model.n_iter,
+            "n_components_": model.planes.shape[2] - 1, "n_iter_": model.n_iter,
             "duality_gap_": model.leader.gaps if isinstance(model, StreamModel) else model.gaps,
             "promised": promised_classes(estimator),
         }  # fmt: skip
@@ -151,10 +153,12 @@ def _read_stage(node: Any, context: Context, estimator: FBTWSVM, learned: dict[s
             answering = CLASSIFIER.read(provisional, context)
             if not hasattr(answering, "classes_") or answering.n_features_in_ != learned["n_features_in_"]:
                 raise ModelFileError("a model in its warm-up has learned nothing, or something else")
-            return WarmUpModel(waiting, wanted, model_of(answering))
+            provisional_model = model_of(answering)
+            return WarmUpModel(waiting, wanted, provisional_model, provisional_model.answers)
         case ["waiting", {"rows": rows, "answers": answers, **rest}] if not rest:
             waiting = CHECKED_ROWS.read(rows, context)
-            return WarmUpModel(waiting, wanted, _read_fit(answers, context, learned, {}))
+            fit = _read_fit(answers, context, learned, {})
+            return WarmUpModel(waiting, wanted, fit, fit.answers)
         case ["fitted", {"answers": answers, "history": history, **rest}] if not rest:
             return _read_fit(answers, context, learned, _read_history(history, context))
     raise ModelFileError("the stage of the model is unknown")

@@ -17,6 +17,7 @@ from ...online.landmarks import ResidualMonitor
 from ...online.member import Member
 from ...online.model import StreamModel
 from ...online.moments import Moments, Roots
+from ...online.pending import Pending
 from ...online.policy import Policy
 from ...solver.problem import SolverOptions
 from .container import ModelFileError
@@ -66,16 +67,26 @@ _POLICY = Record(
     },
 )  # fmt: skip
 _MOMENTS = Record(
-    blank(Moments),
+    lambda grams, **sums: blank(Moments)(grams=list(grams), **sums),
     {"counts": ArrayOf("f8", "K", low=0), "sums": ArrayOf("f8", "K", "D"), "grams": ArrayOf("f8", "K", "D", "D")},
+    parts=lambda moments: {**vars(moments), "grams": _stacked(moments.grams)},
 )
+
+
+def _roots(matrices: Any, ranks: Any, ridges: Any) -> Roots:
+    roots = Roots(0, matrices.shape[1], matrices.dtype)
+    roots.matrices, roots.places, roots.ranks, roots.ridges = matrices, np.arange(len(matrices)), ranks, ridges
+    return roots
+
+
 _ROOTS = Record(
-    blank(Roots),
+    _roots,
     {
         "matrices": ArrayOf(FLOATS, "K", "D", "D"),
         "ranks": ArrayOf("i8", "K", low=0, below=2**62),
         "ridges": ArrayOf("f8", "K", low=POSITIVE),
     },
+    parts=Roots.__getstate__,
 )
 _KEPT = Record(
     Kept,
@@ -159,6 +170,8 @@ _MEMBER_FIELDS: dict[str, Spec] = {
     "faded_at": COUNT, "unit": Float(POSITIVE, 1e150), "pending": Maybe(_KEPT), "waiting": COUNT,
     "seen": ArrayOf("i8", "K", low=0, below=2**53),
     "since": ArrayOf("i8", "K", low=0, below=2**53), "clock": COUNT, "most_lag": Int(1, _MOST_LAG),
+    "pushed_near": Maybe(ArrayOf("b1", "K", "K")), "solved_at": Maybe(ArrayOf("i8", "K", low=0, below=2**53)),
+    "n_features": Maybe(Int(1)),
 }  # fmt: skip
 
 
@@ -166,10 +179,20 @@ def _member(**fields: Any) -> Member:
     pending, nearest = fields.pop("pending"), fields.pop("nearest")
     if fields["low"] is None or fields["high"] is None:  # version 0.5.0 stored the distance of the nearest row instead
         fields |= _old_ranges(fields["settings"], nearest, fields["farthest"])
-    if fields["n_pending"] != (0 if pending is None else len(pending)):
+    if fields.pop("n_pending") != (0 if pending is None else len(pending)):
         raise ModelFileError("pending rows are missing")
+    n_classes, _, n_columns = fields["planes"].shape
+    changed_rows, n_features = fields.pop("pushed_near"), fields.pop("n_features")
+    if changed_rows is not None:
+        fields["changed_rows"] = changed_rows
+    else:  # before format 4, all planes were solved together
+        fields["changed_rows"] = np.tile(fields["changed_rows"], (n_classes, 1))
+        fields["solved_at"] = np.full(n_classes, fields["clock"])
     fields["n_rows"] = int(fields["seen"].sum() + fields["since_solve"].sum())
-    member: Member = blank(Member)(**fields, accepting=None, pending=[] if pending is None else [pending])
+    fields["kept"] = fields["kept"].by_class()
+    fields["columns"] = None if n_features is None else np.append(np.arange(n_features), -1)
+    fields["pending"] = Pending(n_classes, n_columns, fields["dtype"]) if pending is None else Pending.of(pending)
+    member: Member = blank(Member)(**fields, accepting=None)
     return member
 
 
@@ -188,9 +211,13 @@ def _old_ranges(settings: Settings, nearest: Any, farthest: Any) -> dict[str, An
 
 
 def _member_parts(member: Member) -> dict[str, Any]:
-    """Return the parts; pending rows are joined, as the next re-solve does anyway."""
-    pending = member.pending[0].join(*member.pending[1:]) if member.pending else None
-    return {**vars(member), "pending": pending, "nearest": None}
+    """Return the parts."""
+    n_pending, changed = len(member.pending), member.changed_rows
+    return {
+        **vars(member), "pending": member.pending.kept() if n_pending else None, "nearest": None,
+        "n_pending": n_pending, "changed_rows": changed.any(axis=0), "pushed_near": changed,
+        "n_features": None if member.columns is None else len(member.columns) - 1,
+    }  # fmt: skip
 
 
 _MEMBER_NAMES = {
@@ -199,7 +226,13 @@ _MEMBER_NAMES = {
     "most_lag": "max_lag",
 }  # fmt: skip
 _MEMBER = Record(
-    _member, _MEMBER_FIELDS, parts=_member_parts, renamed=_MEMBER_NAMES, optional=("nearest", "low", "high")
+    _member,
+    _MEMBER_FIELDS,
+    own=("D",),  # a member of a committee may use the first features only
+    parts=_member_parts,
+    renamed=_MEMBER_NAMES,
+    optional=("nearest", "low", "high"),
+    added={"pushed_near": (4, None), "solved_at": (4, None), "n_features": (4, None)},
 )
 _CALIBRATION = Record(
     blank(CalibrationRows),
@@ -221,8 +254,9 @@ _PENDING = Record(
     parts=lambda rows: {"labels": rows[0], "times": rows[1], "near": rows[2].near, "far": rows[2].far},
 )  # fmt: skip
 _MONITOR = Record(
-    blank(ResidualMonitor),
+    lambda residual, **numbers: blank(ResidualMonitor)(residual=np.array([residual]), **numbers),
     {"expected": Float(), "residual": Float(), "since": COUNT, "grows_after": Maybe(COUNT), "limit": Float()},
+    parts=lambda monitor: {**vars(monitor), "residual": float(monitor.residual[0])},
 )
 
 
@@ -233,8 +267,21 @@ def _stream(**fields: Any) -> StreamModel:
     fields["policies"] = tuple(fields["policies"])
     fields["lineage"] = frozenset(fields["lineage"])
     fields["drifts"] = fields["drifts"].tolist()
+    n_columns = max(member.planes.shape[2] for member in members)
+    for member in members:
+        if member.columns is not None:
+            member.columns[-1] = n_columns - 1
+    waiting = [] if pending is None else [pending]
+    if len(members) > 1:
+        fields["tested"] = CalibrationRows(0)
     model: StreamModel = blank(StreamModel)(
-        **fields, gamma=None, pending_calibration=[] if pending is None else [pending]
+        **fields,
+        gamma=None,
+        n_columns=n_columns,
+        preparation=None,
+        answering=True,
+        n_solves=0,
+        pending_calibration=waiting,
     )
     return model
 
@@ -247,7 +294,9 @@ def _stream_parts(model: StreamModel) -> dict[str, Any]:
         near, far = (np.concatenate([getattr(result, name) for result in results]) for name in ("near", "far"))
         pending = (np.concatenate(labels), np.concatenate(times), Tested(near, far, None))
     drifts = np.array(model.drifts, dtype=np.int64)
-    return {**vars(model), "pending_calibration": pending, "lineage": sorted(model.lineage), "drifts": drifts}
+    tested = CalibrationRows(len(model.classes)) if model.committee else model.tested  # a committee has none
+    parts = {"tested": tested, "pending_calibration": pending, "lineage": sorted(model.lineage), "drifts": drifts}
+    return {**vars(model), **parts}
 
 
 STREAM = Record(

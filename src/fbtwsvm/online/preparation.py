@@ -1,0 +1,100 @@
+"""A model that is prepared piece by piece while another one answers: at the end of a warm-up, or with new landmarks.
+
+One piece of work is done for each row that comes, so that no call takes long.  The rows that come meanwhile wait; when
+the model is complete it learns them, a few for each new row, and then takes over.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._steps import Steps
+from ..model.rows import CheckedRows
+from ..model.settings import Parameters
+
+_CATCH_UP = 2  # waiting rows that are learned for each new row
+
+Work = Generator[None, "CheckedRows | None", Any]
+
+
+class _Progress:
+    """A generator at work and the number of rows that it was sent; nothing of it is copied or pickled."""
+
+    def __init__(self) -> None:
+        self.work: Work | None = None
+        self.n_rows = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_Progress, ())
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """A model in preparation; never changed, so that a call that fails leaves it as it was.
+
+    begin, arguments  a function that returns the work in pieces, and its arguments
+    parameters        with which waiting rows are learned
+    rows              those that have come since the work began, one by one
+    progress          the work itself; if it does not fit the rows (after a failed call, in a copy), it is begun again
+    """
+
+    begin: Callable[..., Steps[Any]]
+    arguments: tuple[Any, ...]
+    parameters: Parameters
+    rows: tuple[CheckedRows, ...] = ()
+    progress: _Progress = field(default_factory=_Progress)
+
+    def after(self, row: CheckedRows) -> Preparation | Any:
+        """Do a piece of work and let a row wait, or be learned; return the preparation, or the model if it is ready."""
+        work = self._work()
+        self.progress.n_rows += 1
+        try:
+            work.send(row)
+        except StopIteration as end:
+            return end.value
+        return Preparation(self.begin, self.arguments, self.parameters, (*self.rows, row), self.progress)
+
+    def finished(self) -> Any:
+        """Do all that is left at once; return the model."""
+        work = Preparation(self.begin, self.arguments, self.parameters, self.rows)._work()
+        try:
+            work.send(None)
+        except StopIteration as end:
+            return end.value
+        raise RuntimeError("A preparation did not end.")
+
+    def _work(self) -> Work:
+        """Return the work as it stands after the rows so far."""
+        progress = self.progress
+        if progress.work is None or progress.n_rows != len(self.rows):
+            progress.work = _in_pieces(self.begin(*self.arguments), self.parameters)
+            next(progress.work)
+            for row in self.rows:
+                progress.work.send(row)
+            progress.n_rows = len(self.rows)
+        return progress.work
+
+
+def _in_pieces(build: Steps[Any], parameters: Parameters) -> Work:
+    """Build a model, one piece for each row that is sent, and let it learn these rows; None ends all at once."""
+    waiting: deque[CheckedRows] = deque()
+    model, hurry = None, False
+    while model is None or waiting:
+        if not hurry:
+            row = yield
+            hurry = row is None
+            if row is not None:
+                waiting.append(row)
+        if model is None:
+            try:
+                next(build)
+            except StopIteration as end:
+                model = end.value
+        else:
+            for _ in range(min(_CATCH_UP, len(waiting))):
+                model = model.learn(waiting.popleft(), parameters)
+                model.publish()
+    return model
