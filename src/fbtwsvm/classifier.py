@@ -645,12 +645,13 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Learn a chunk of rows; a call that fails or is interrupted leaves the model as it was.
 
         The first `warm_up` rows are stored, and a provisional model answers meanwhile.  Then gamma, the map and its
-        scale are found from them.  After `fit`, learning goes on from the fitted model, with the same gamma and map;
+        scale are found from them, piece by piece while more rows come.  After `fit`, learning goes on from the fitted model, with the same gamma and map;
         the exact kernel, which would grow with every row, is replaced by a map with landmarks from the training rows.
 
-        Chunks of fewer than 1,000 rows are learned row by row: each row moves the planes at once.  The dual variables
-        of older rows are brought up to date by a re-solve, when a class has grown by half and at the latest after 1,000
-        rows, or 10 half-lives (see `settle`).
+        Chunks of fewer than 1,000 rows are learned row by row: each row moves the planes at once, and the result does
+        not depend on the sizes of the chunks.  The dual variables of older rows are brought up to date by re-solves,
+        one class at a time: when the class has grown by half, and at the latest after 1,000 rows, or 10 half-lives (see
+        `settle`).
 
         Parameters
         ----------

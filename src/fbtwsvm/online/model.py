@@ -41,6 +41,7 @@ _MOST_DRIFTS = 1000  # most drifts that are recorded
 _CALIBRATION_ROWS = 256  # of each class, when their left-out values are computed
 _STREAM_COMPONENTS = 300  # features of the map of a stream for n_components="auto"
 _NOTHING, _NEVER = np.empty(0), np.iinfo(np.int64).max
+_SMALL_MAP = 64  # columns of a map so small that all classes of a member are one piece
 _ROWS_PER_PIECE = 10  # landmarks are not renewed again before so many rows for each piece that it takes
 BLOCK_ROWS = 1000  # so many rows in a call are learned as a block
 
@@ -265,7 +266,8 @@ class StreamModel:
         found: LeftOut | None = None
         for member in self.members:
             for k in range(len(self.classes)):
-                yield
+                if k == 0 or self.n_columns > _SMALL_MAP:
+                    yield
                 left_out = resolve(member, k, None if self.committee else wanted, drop=False)
                 found = left_out if found is None or left_out is None else found + left_out
             drop_rows(member, member.kept, np.arange(len(self.classes)))
@@ -463,7 +465,8 @@ class StreamModel:
             yield
             remap_class = member.remap(change, model.mapping.rows(member.kept.raw) if len(member.kept) else empty)
             for k in range(len(self.classes)):
-                yield
+                if k == 0 or self.n_columns > _SMALL_MAP:
+                    yield
                 remap_class(k)
                 resolve(member, k)
         model.calibrate()

@@ -78,16 +78,16 @@ class WarmUpModel:
         """
         refuse_heavy_first_rows(rows, self.rows, linear=parameters.kernel == "linear")
         self.take_back()
-        if self.wanted <= _EARLY or len(rows) >= BLOCK_ROWS:
+        if len(rows) >= BLOCK_ROWS:
             return self._of(self.rows.join(rows), parameters)
         undo, room = Undo(), max(0, self.wanted - len(self.rows))
-        model = self._with_provisional(rows.take(slice(0, room)), parameters, undo)
-        if len(model.rows) == self.wanted:
+        model = self._with_rows(rows.take(slice(0, room)), parameters, undo)
+        if len(model.rows) == self.wanted and model.preparation is None:
             arguments = (model.rows, parameters, parameters.seed())
             model = replace(model, preparation=Preparation(prepare_start, arguments, parameters))
         for i in range(room, len(rows)):
             row = rows.take(slice(i, i + 1))
-            model = model._with_provisional(row, parameters, undo)
+            model = model._with_rows(row, parameters, undo)
             assert model.preparation is not None
             with few_threads(stream_components(parameters)):
                 ready = model.preparation.after(row)
@@ -97,19 +97,22 @@ class WarmUpModel:
             model = replace(model, preparation=ready)
         return model
 
-    def _with_provisional(self, rows: CheckedRows, parameters: Parameters, undo: Undo) -> WarmUpModel:
+    def _with_rows(self, rows: CheckedRows, parameters: Parameters, undo: Undo) -> WarmUpModel:
         """Return the model with more rows, which the provisional model has learned."""
         if not len(rows):
             return self
-        provisional, small = self.provisional, small_stream(parameters)
-        assert not isinstance(provisional, BatchModel)
-        if isinstance(provisional, StreamModel):
+        every, provisional, small = self.rows.join(rows), self.provisional, small_stream(parameters)
+        if isinstance(provisional, BatchModel):
+            with few_threads(len(every)):
+                provisional = _quick_fit(every, parameters)
+            answers = provisional.answers
+        elif isinstance(provisional, StreamModel):
             provisional = provisional.learn(rows, small, undo)
             answers = provisional.present_answers()
         else:
             provisional = provisional.learn(rows, small)
             answers = provisional.answers
-        return replace(self, rows=self.rows.join(rows), provisional=provisional, answers=answers)
+        return replace(self, rows=every, provisional=provisional, answers=answers)
 
     def take_back(self) -> None:
         """Undo what a provisional stream model has learned in a call that failed."""
