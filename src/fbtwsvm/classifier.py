@@ -453,7 +453,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def __copy__(self) -> Self:
         """Return a copy; what learns in place is copied too."""
         clone = self._probe()
-        if self._learned is not None and isinstance(self._learned.model, StreamModel):
+        if self._learned is not None and not isinstance(self._learned.model, BatchModel):
             clone._learned = replace(self._learned, model=self._learned.model.copy())
         return clone
 
@@ -645,8 +645,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Learn a chunk of rows; a call that fails or is interrupted leaves the model as it was.
 
         The first `warm_up` rows are stored, and a provisional model answers meanwhile.  Then gamma, the map and its
-        scale are found from them, piece by piece while more rows come.  After `fit`, learning goes on from the fitted model, with the same gamma and map;
-        the exact kernel, which would grow with every row, is replaced by a map with landmarks from the training rows.
+        scale are found from them, piece by piece while more rows come.  After `fit`, learning goes on from the fitted
+        model, with the same gamma and map; the exact kernel, which would grow with every row, is replaced by a map with
+        landmarks from the training rows.
 
         Chunks of fewer than 1,000 rows are learned row by row: each row moves the planes at once, and the result does
         not depend on the sizes of the chunks.  The dual variables of older rows are brought up to date by re-solves,

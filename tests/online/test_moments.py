@@ -128,13 +128,6 @@ def test_sums_of_classes_that_come_and_go_keep_their_place(summed):
     assert_moments(moments, [nothing, classes[1]])
 
 
-def test_sums_are_carried_over_to_another_map(summed):
-    moments, classes = summed
-    change = np.random.default_rng(3).normal(size=(4, 3))
-    moments.remap(change)
-    assert_moments(moments, [(rows @ change.T, weights) for rows, weights in classes])
-
-
 def test_a_gram_matrix_from_which_too_much_was_taken_is_not_definite(summed):
     moments, _ = summed
     assert moments.definite(0, 1e-6)

@@ -42,7 +42,8 @@ class MemberArrays(NamedTuple):
     accept_alone              whether a row is accepted if there is no other class
     sum_all                   whether rows that are not accepted are part of the sums
     fades                     whether rows fade, or have faded
-    place, clock, n_rows, faded_at, max_lag  number of pending rows; the others as in `member.Member`
+    place                     number of pending rows
+    clock, n_rows, faded_at, max_lag, hold_lag  as in `member.Member`
     """
 
     new_rows: Array
@@ -84,6 +85,7 @@ class MemberArrays(NamedTuple):
     n_rows: int
     faded_at: int
     max_lag: int
+    hold_lag: int
 
 
 class Watch(NamedTuple):
@@ -237,9 +239,9 @@ def _learn_row(row, own, sample_weight, i, member, values, zeta, solved):
 def _is_due(member, n_learned):
     """Whether a member has something to do before the next row: solve planes, update weights, empty pending rows."""
     clock = member.clock + n_learned
-    if member.numbers[0] > LARGEST_WEIGHT or (member.fades and clock - member.faded_at >= member.max_lag):
+    if member.numbers[0] > LARGEST_WEIGHT or (member.fades and clock - member.faded_at >= member.hold_lag):
         return True
-    if member.place + n_learned == member.labels.shape[0]:
+    if member.place + n_learned >= member.labels.shape[0]:
         return True
     return class_due(member.alive, member.seen, member.since, member.solved_at, clock, member.max_lag) >= 0
 

@@ -94,7 +94,7 @@ def _arrays(member: Member, numbers: Array, rows: Array) -> MemberArrays:
         member.seen, member.since_solve, member.solved_at,
         pending.rows, pending.labels, pending.weights, pending.alpha, pending.box, pending.reserve, numbers,
         mu, 1.0 - mu, policy.decay, invert, accept_alone, sum_all, member.faded,
-        pending.count, member.clock, member.n_rows, member.faded_at, member.max_lag,
+        pending.count, member.clock, member.n_rows, member.faded_at, member.max_lag, member.hold_lag,
     )  # fmt: skip
 
 

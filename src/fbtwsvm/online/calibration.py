@@ -8,7 +8,7 @@ from .._arrays import Array
 from ..model.decision import Decision
 
 _PER_CLASS = 512  # most rows of each class
-_MOST_VALUES = 500_000  # most plane values of all classes; with many classes, fewer rows of each are kept
+_MOST_VALUES = 250_000  # most plane values of all classes; with many classes, fewer rows of each are kept
 
 
 class CalibrationRows:

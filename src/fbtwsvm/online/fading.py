@@ -43,7 +43,7 @@ def needs_rescaling(member: Member) -> bool:
 
 def needs_expiry(member: Member) -> bool:
     """Whether weights have faded so long that they must be brought up to date."""
-    return member.faded and member.clock - member.faded_at >= member.max_lag
+    return member.faded and member.clock - member.faded_at >= member.hold_lag
 
 
 def bring_weights_up_to_date(member: Member) -> None:

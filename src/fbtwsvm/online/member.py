@@ -29,6 +29,7 @@ from .policy import Policy
 from .undo import Undo
 
 _LAG, _LAG_HALF_LIVES = 1000, 10  # a re-solve is due after so many rows, or half-lives
+_HOLD_HALF_LIVES = 2  # after so many, weights of classes that no longer come are raised again
 
 
 class Member:
@@ -58,8 +59,9 @@ class Member:
         Weight of a new row with a sample weight of one (see `fading`), and mean sample weight.
     faded, faded_at
         Whether any row has lost weight; the clock when distances of forgotten rows were last faded.
-    clock, n_rows, max_lag
-        Rows learned, how many of them have not been unlearned, and the largest number of rows between two re-solves.
+    clock, n_rows, max_lag, hold_lag
+        Rows learned, how many of them have not been unlearned, the number of rows after which a class is re-solved at
+        the latest, and that after which faded weights are brought up to date.
     """
 
     CLASS_AXES: ClassVar[dict[str, tuple[int, ...]]] = {
@@ -101,8 +103,8 @@ class Member:
         self.faded = policy.decay < 1.0
         self.faded_at = 0
         self.clock = self.n_rows = 0
-        half_life = np.inf if policy.decay == 1.0 else np.log(0.5) / np.log(policy.decay)
-        self.max_lag = max(1, round(min(_LAG, _LAG_HALF_LIVES * half_life)))
+        self.max_lag = max(1, round(min(_LAG, _LAG_HALF_LIVES * policy.half_life)))
+        self.hold_lag = hold_lag(policy)
         for k in range(n_classes):
             self.roots.start(k, float(self.ridge[k]))
 
@@ -211,7 +213,7 @@ class Member:
         late = roots.late_place.item()
         if late >= 0:
             undo.keep_part(roots.matrices, late)
-        undo.keep(roots, "late_place", *names)
+        undo.keep(roots, "late", "late_place", *names)
         for k in classes:
             undo.keep_part(roots.matrices, int(roots.places[k]))
 
@@ -315,16 +317,18 @@ class Member:
         self.moments.delete_class(k)
         self.pending = Pending(self.n_classes, self.planes.shape[2], self.dtype)
 
-    def remap(self, change: Array, rows: Array) -> Callable[[int], None]:
+    def remap(self, change: Array, rows: Array, n_features: int | None = None) -> Callable[[int], None]:
         """Change the feature map: sums over forgotten rows use h_new = change h, kept rows become `rows`.
 
-        Returns a function that does the rest for a class; it must be called for each.
+        The member then uses the first `n_features` of the new map, or all.  Returns a function that does the rest for a
+        class; it must be called for each.
         """
         self.flush()
-        if self.columns is not None:
-            n_features = min(len(self.columns), len(change)) - 1
-            new_columns = np.append(np.arange(n_features), len(change) - 1)
-            change, rows, self.columns = change[np.ix_(new_columns, self.columns)], rows[:, new_columns], new_columns
+        if self.columns is not None or n_features is not None:
+            used = np.arange(change.shape[1]) if self.columns is None else self.columns
+            self.columns = None if n_features is None else np.append(np.arange(n_features), len(change) - 1)
+            new_columns = np.arange(len(change)) if self.columns is None else self.columns
+            change, rows = change[np.ix_(new_columns, used)], rows[:, new_columns]
         kept, n_columns = self.kept, len(change)
         summed = ~kept.reserve | (self.policy.statistics == "all")
         every = [np.flatnonzero(summed & (kept.labels == k)) for k in range(self.n_classes)]
@@ -352,3 +356,8 @@ class Member:
             self.refresh(k)
 
         return remap_class
+
+
+def hold_lag(policy: Policy) -> int:
+    """Return after how many rows faded weights are brought up to date."""
+    return max(1, round(min(_LAG, _HOLD_HALF_LIVES * policy.half_life)))

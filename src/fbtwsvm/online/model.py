@@ -41,6 +41,7 @@ _MOST_DRIFTS = 1000  # most drifts that are recorded
 _CALIBRATION_ROWS = 256  # of each class, when their left-out values are computed
 _STREAM_COMPONENTS = 300  # features of the map of a stream for n_components="auto"
 _NOTHING, _NEVER = np.empty(0), np.iinfo(np.int64).max
+_REMAPPED_AT_ONCE = 3  # classes whose sums are carried over to a new map in one piece
 _SMALL_MAP = 64  # columns of a map so small that all classes of a member are one piece
 _ROWS_PER_PIECE = 10  # landmarks are not renewed again before so many rows for each piece that it takes
 BLOCK_ROWS = 1000  # so many rows in a call are learned as a block
@@ -210,6 +211,7 @@ class StreamModel:
         clone.trust, clone.slopes = self.trust.copy(), self.slopes.copy()
         clone.tested, clone.detector, clone.monitor = deepcopy((self.tested, self.detector, self.monitor))
         clone.pending_calibration, clone.drifts = list(self.pending_calibration), list(self.drifts)
+        clone.preparation = None if self.preparation is None else self.preparation.copy()
         clone.published = None
         return clone
 
@@ -226,10 +228,8 @@ class StreamModel:
     @property
     def answers(self) -> Answers:
         """All that a prediction reads."""
-        if self.published is None:
-            self.publish()
-        assert self.published is not None
-        return self.published.answers
+        published = self.published
+        return self.present_answers() if published is None else published.answers
 
     def present_answers(self) -> Answers:
         """Return all that a prediction reads, as it is now."""
@@ -269,11 +269,14 @@ class StreamModel:
                 if k == 0 or self.n_columns > _SMALL_MAP:
                     yield
                 left_out = resolve(member, k, None if self.committee else wanted, drop=False)
-                found = left_out if found is None or left_out is None else found + left_out
+                if left_out is not None:
+                    found = left_out if found is None else found + left_out
             drop_rows(member, member.kept, np.arange(len(self.classes)))
         if found is not None and not self.committee:
             self.tested.add(found.labels, found.times, found.near, found.far)
         self.clock = self.n_warm_up = len(chunk)
+        if self.monitor is not None:
+            self.monitor.since = self.clock
         self.calibrate()
 
     def learn(self, rows: CheckedRows, parameters: Parameters, undo: Undo | None = None) -> StreamModel:
@@ -310,14 +313,14 @@ class StreamModel:
         y = rows.y
         labels = self._labels(y)
         known = self.classes[labels] == y
+        wrong = not known[0]
+        if self.detector is not None and not wrong:
+            wrong = bool(self.rule.winners(chunk.rows[:1])[0] != labels[0])
         if not known[0]:
             self._add_classes(y[:1], undo)
             labels = self._labels(y)
             known = self.classes[labels] == y
         n = len(y) if known.all() else int(np.argmin(known))
-        wrong = False
-        if self.detector is not None:
-            wrong = bool(self.rule.winners(chunk.rows[:1])[0] != labels[0])
         if self.detector is not None or self.preparation is not None:
             n = 1
         part = replace(chunk if n == len(chunk) else chunk.take(slice(0, n)), labels=labels[:n])
@@ -332,9 +335,9 @@ class StreamModel:
                     self._bring_up_to_date(undo)
                 mapping = self.mapping
                 if renew:
-                    self._prepare(rows.take(slice(n, None)), parameters, undo)
+                    self._prepare(rows.take([n]), parameters)
                 elif self.preparation is not None:
-                    self._advance(rows.take(slice(0, 1)))
+                    self._advance(rows.take([0]))  # a copy: it is learned later
                 if rest is not None and self.mapping is not mapping:
                     rest = replace(rest, rows=self.mapping.rows(rest.raw))
         if self.detector is not None and n:
@@ -354,18 +357,21 @@ class StreamModel:
         """Return what the compiled loops follow beside the members."""
         trust, slopes = (self.trust, self.slopes) if self.committee else (_NOTHING, _NOTHING)
         monitor = self.monitor
-        if monitor is None or self.preparation is not None or not self.answering:
+        if monitor is None:
             return Watch(np.zeros(1), 1.0, np.inf, 0, 0, _NEVER, trust, slopes, RATE)
         monitor.residual = monitor.residual.copy()
         age, grows = self.clock - monitor.since, _NEVER if monitor.grows_after is None else monitor.grows_after
-        least_age = max(monitor.least_age, _ROWS_PER_PIECE * len(self.classes) * len(self.members))
+        # Not before a new map has taken over, so that all chunk sizes renew at the same rows.
+        least_age = monitor.least_age + _ROWS_PER_PIECE * len(self.classes) * len(self.members)
+        if self.preparation is not None or not self.answering:
+            least_age = _NEVER
         numbers = (monitor.share, monitor.limit, age, least_age, max(grows, least_age))
         return Watch(monitor.residual, *numbers, trust, slopes, RATE)
 
     def _bring_up_to_date(self, undo: Undo) -> None:
         """Let every member bring its weights up to date, and one of them solve the planes near one class.
 
-        The others that are due wait for the next rows, so that no call takes long.
+        The others that are due wait for the next rows, so that no call takes long; only a new class is solved by all.
         """
         solved = False
         for e in range(len(self.members)):
@@ -376,8 +382,8 @@ class StreamModel:
             if member.pending.full:
                 member.remember_all(undo, [])
                 member.flush()
-            due = -1 if solved else next_class(member)
-            if due >= 0:
+            due = next_class(member)
+            if due >= 0 and (not solved or not member.solved[due].any()):  # planes of a new class must not stay zero
                 member.remember_all(undo, [due])
                 resolve(member, due)
                 solved = True
@@ -394,7 +400,7 @@ class StreamModel:
             clone._detect((clone.classes[clone.rule.winners(chunk.rows)] != y).tolist())
         with few_threads(chunk.rows.shape[1]):
             if clone.monitor is not None and clone.monitor.alarm_after(chunk.rows, clone.clock + len(chunk) - 1):
-                clone = finish(clone.renewal(chunk.raw[:1]))
+                clone._take_over(finish(clone.renewal(chunk.raw[:1])))
                 chunk = replace(chunk, rows=clone.mapping.rows(chunk.raw))
             clone._add_classes(y)
             chunk = replace(chunk, labels=clone._labels(y))
@@ -430,6 +436,14 @@ class StreamModel:
         least_ridge = self.reg if isinstance(self.reg, float) else float(min(np.ravel(self.reg)))
         refuse_heavy(rows, heavy, max(self.members[0].mean_weight, least_ridge))
 
+    def takes(self, rows: CheckedRows, parameters: Parameters) -> bool:
+        """Whether none of the rows is too heavy."""
+        try:
+            self._refuse_heavy(rows, self._chunk(rows, parameters))
+        except ValueError:
+            return False
+        return True
+
     def refuse_known(self, ids: Array) -> None:
         """Raise ValueError if a row with one of these ids has been learned before."""
         refuse_known(ids, self.members[0].known_ids())
@@ -463,19 +477,22 @@ class StreamModel:
         empty = np.empty((0, len(change)), dtype=model.mapping.dtype)
         for member in model.members:
             yield
-            remap_class = member.remap(change, model.mapping.rows(member.kept.raw) if len(member.kept) else empty)
+            rows = model.mapping.rows(member.kept.raw) if len(member.kept) else empty
+            remap_class = member.remap(change, rows, model.features_of(member.policy))
+            for k in range(len(self.classes)):
+                if k % _REMAPPED_AT_ONCE == 0:
+                    yield
+                remap_class(k)
             for k in range(len(self.classes)):
                 if k == 0 or self.n_columns > _SMALL_MAP:
                     yield
-                remap_class(k)
                 resolve(member, k)
         model.calibrate()
         return model
 
-    def _prepare(self, rows: CheckedRows, parameters: Parameters, undo: Undo) -> None:
-        """Begin to choose new landmarks; `rows` come next."""
-        undo.share()
-        self.preparation = Preparation(StreamModel.renewal, (self.snapshot(), rows.X[:1]), parameters)
+    def _prepare(self, row: CheckedRows, parameters: Parameters) -> None:
+        """Begin to choose new landmarks; `row` comes next."""
+        self.preparation = Preparation(StreamModel.renewal, (self.snapshot(), row.X), parameters)
 
     def _take_over(self, model: StreamModel) -> None:
         """Become another model, which has learned the same rows."""

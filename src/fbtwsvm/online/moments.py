@@ -71,11 +71,6 @@ class Moments:
             self.sums[one] *= factor
             self.grams[one] = self.grams[one] * factor
 
-    def remap(self, change: Array) -> None:
-        """Change the feature map of the sums: h_new = change h."""
-        self.sums = self.sums @ change.T
-        self.grams = [change @ gram @ change.T for gram in self.grams]
-
     def insert_class(self, k: int) -> None:
         """Insert a new class at index k."""
         axes.insert_class(self, k)

@@ -52,7 +52,7 @@ class Pending:
     @classmethod
     def of(cls, rows: Kept) -> Pending:
         """Return pending rows as a model file holds them."""
-        pending = cls(rows.alpha.shape[1], rows.rows.shape[1], rows.rows.dtype, max(CAPACITY, len(rows)))
+        pending = cls(rows.alpha.shape[1], rows.rows.shape[1], rows.rows.dtype, max(CAPACITY, len(rows) + 1))
         for name in ("rows", "labels", "weights", "times", "ids", "alpha", "box", "reserve"):
             getattr(pending, name)[: len(rows)] = getattr(rows, name)
         pending.raw = [] if rows.raw is None else [rows.raw]
@@ -74,7 +74,7 @@ class Pending:
         self.times[places] = chunk.times[:n_rows]
         self.ids[places] = chunk.ids[:n_rows]
         if chunk.raw is not None:
-            self.raw.append(chunk.raw[:n_rows])
+            self.raw.append(chunk.raw[:n_rows].copy())  # the caller may use the array again
         self.count += n_rows
 
     def kept(self) -> Kept:

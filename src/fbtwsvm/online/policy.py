@@ -25,11 +25,15 @@ class Policy:
     statistics: str
     balanced: bool
 
+    @property
+    def half_life(self) -> float:
+        """Rows after which a row has half of its weight."""
+        return np.inf if self.decay == 1.0 else float(np.log(0.5) / np.log(self.decay))
+
 
 def features_of(policy: Policy, n_features: int) -> int:
     """Return how many features of a nested map a member of a committee needs: few, if it remembers few rows."""
-    half_life = np.inf if policy.decay == 1.0 else np.log(0.5) / np.log(policy.decay)
-    return min([n_features, *(count for longest, count in _FEW_FEATURES if half_life <= longest)])
+    return min([n_features, *(count for longest, count in _FEW_FEATURES if policy.half_life <= longest)])
 
 
 def policies_of(parameters: Parameters) -> tuple[Policy, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._log import warn
 from .._steps import Steps
 from ..model.rows import CheckedRows
 from ..model.settings import Parameters
@@ -57,9 +58,17 @@ class Preparation:
             return end.value
         return Preparation(self.begin, self.arguments, self.parameters, (*self.rows, row), self.progress)
 
+    def copy(self) -> Preparation:
+        """Return a copy, which does the work again that was done so far."""
+        return Preparation(self.begin, self.arguments, self.parameters, self.rows)
+
+    def with_parameters(self, arguments: tuple[Any, ...], parameters: Parameters) -> Preparation:
+        """Return a preparation of the same rows with other arguments and parameters."""
+        return Preparation(self.begin, arguments, parameters, self.rows)
+
     def finished(self) -> Any:
         """Do all that is left at once; return the model."""
-        work = Preparation(self.begin, self.arguments, self.parameters, self.rows)._work()
+        work = self.copy()._work()
         try:
             work.send(None)
         except StopIteration as end:
@@ -70,11 +79,11 @@ class Preparation:
         """Return the work as it stands after the rows so far."""
         progress = self.progress
         if progress.work is None or progress.n_rows != len(self.rows):
-            progress.work = _in_pieces(self.begin(*self.arguments), self.parameters)
-            next(progress.work)
+            work = _in_pieces(self.begin(*self.arguments), self.parameters)
+            next(work)
             for row in self.rows:
-                progress.work.send(row)
-            progress.n_rows = len(self.rows)
+                work.send(row)
+            progress.work, progress.n_rows = work, len(self.rows)
         return progress.work
 
 
@@ -95,6 +104,10 @@ def _in_pieces(build: Steps[Any], parameters: Parameters) -> Work:
                 model = end.value
         else:
             for _ in range(min(_CATCH_UP, len(waiting))):
-                model = model.learn(waiting.popleft(), parameters)
-                model.publish()
+                row = waiting.popleft()
+                if model.takes(row, parameters):
+                    model = model.learn(row, parameters)
+                    model.publish()
+                else:
+                    warn("A row of the warm-up was left out: next to it, all others would be lost.", UserWarning)
     return model

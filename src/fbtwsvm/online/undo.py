@@ -29,10 +29,6 @@ class Undo:
                 setattr(thing, name, getattr(thing, name).copy())
                 self._copied.add((key, name))
 
-    def share(self) -> None:
-        """Let somebody else keep what has been copied so far: it will be copied again before it changes."""
-        self._copied.clear()
-
     def keep_part(self, array: Array, index: Any) -> None:
         """Save a part of an array, which may then be changed in place."""
         key = (id(array), str(index))

@@ -36,6 +36,7 @@ class WarmUpModel:
     provisional  a quick fit of the rows if few are wanted, otherwise a stream model with fewer features
     answers      all that a prediction reads
     preparation  the stream model of the first `wanted` rows, once there are so many
+    undo         what undoes the last call on a provisional stream model; it was successful if this model has come of it
     """
 
     stage: ClassVar[str] = "warm_up"
@@ -45,6 +46,18 @@ class WarmUpModel:
     provisional: BatchModel | WarmUpModel | StreamModel
     answers: Answers
     preparation: Preparation | None = None
+    undo: Undo | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but what undoes the last call, which is done."""
+        return {**vars(self), "undo": None}
+
+    def copy(self) -> WarmUpModel:
+        """Return a copy to change."""
+        self.take_back()
+        provisional = self.provisional if isinstance(self.provisional, BatchModel) else self.provisional.copy()
+        preparation = None if self.preparation is None else self.preparation.copy()
+        return replace(self, provisional=provisional, preparation=preparation, undo=None)
 
     @classmethod
     def begin(cls, rows: CheckedRows, parameters: Parameters) -> WarmUpModel | StreamModel:
@@ -52,7 +65,7 @@ class WarmUpModel:
         if not len(rows):
             raise ValueError("Every sample_weight is zero: there is no row to learn from.")
         refuse_heavy_first_rows(rows, None, linear=parameters.kernel == "linear")
-        return cls._of(rows, parameters)
+        return cls._of(rows.take(np.arange(len(rows))), parameters)  # a copy: the caller may use the array again
 
     @classmethod
     def _of(cls, rows: CheckedRows, parameters: Parameters) -> WarmUpModel | StreamModel:
@@ -85,8 +98,14 @@ class WarmUpModel:
         if len(model.rows) == self.wanted and model.preparation is None:
             arguments = (model.rows, parameters, parameters.seed())
             model = replace(model, preparation=Preparation(prepare_start, arguments, parameters))
+        elif (
+            model.preparation is not None and model.preparation.parameters != parameters
+        ):  # begin again with the new ones
+            first, _, seed = model.preparation.arguments
+            again = model.preparation.with_parameters((first, parameters, seed), parameters)
+            model = replace(model, preparation=again)
         for i in range(room, len(rows)):
-            row = rows.take(slice(i, i + 1))
+            row = rows.take([i])  # a copy: it is learned later
             model = model._with_rows(row, parameters, undo)
             assert model.preparation is not None
             with few_threads(stream_components(parameters)):
@@ -111,22 +130,27 @@ class WarmUpModel:
             answers = provisional.present_answers()
         else:
             provisional = provisional.learn(rows, small)
+            if isinstance(provisional, StreamModel):
+                provisional.publish()
             answers = provisional.answers
-        return replace(self, rows=every, provisional=provisional, answers=answers)
+        return replace(self, rows=every, provisional=provisional, answers=answers, undo=undo)
 
     def take_back(self) -> None:
         """Undo what a provisional stream model has learned in a call that failed."""
         provisional = self.provisional
-        if isinstance(provisional, StreamModel):
-            if provisional.clock == len(self.rows):
+        if isinstance(provisional, StreamModel) and provisional.published is not None:
+            if provisional.published.undo is self.undo:
                 provisional.publish()
             else:
                 provisional.take_back()
 
     def finished(self) -> WarmUpModel | StreamModel:
-        """Return the stream model that is in preparation, or the warm-up model itself."""
+        """Return the stream model that is in preparation, or a warm-up model in which nothing is."""
         if self.preparation is None:
-            return self
+            if isinstance(self.provisional, BatchModel):
+                return self
+            provisional = self.provisional.finished()
+            return replace(self, provisional=provisional, answers=provisional.answers)
         stream: StreamModel = self.preparation.finished()
         stream.answering = True
         return stream

@@ -172,7 +172,7 @@ def _check_stream(model: StreamModel) -> None:
         n_columns = model.n_columns if member.columns is None else len(member.columns)
         _refuse(member.planes.shape[2] != n_columns, "sizes of arrays do not agree")
         few = member.columns is not None
-        _refuse(few and n_columns - 1 != model.features_of(policy), "a member has features that do not exist")
+        _refuse(few and not 1 < n_columns <= model.n_columns, "a member has features that do not exist")
         _refuse(member.policy != policy, "a member has another policy than its stream")
         _refuse(not _same_settings(member.settings, wanted), "a member has other settings than its stream")
         _check_member(member, model.mapping)

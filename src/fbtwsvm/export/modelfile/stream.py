@@ -14,7 +14,7 @@ from ...online.calibration import CalibrationRows
 from ...online.forgotten import Forgotten, Trace, Traces
 from ...online.kept import Kept
 from ...online.landmarks import ResidualMonitor
-from ...online.member import Member
+from ...online.member import Member, hold_lag
 from ...online.model import StreamModel
 from ...online.moments import Moments, Roots
 from ...online.pending import Pending
@@ -192,7 +192,7 @@ def _member(**fields: Any) -> Member:
     fields["kept"] = fields["kept"].by_class()
     fields["columns"] = None if n_features is None else np.append(np.arange(n_features), -1)
     fields["pending"] = Pending(n_classes, n_columns, fields["dtype"]) if pending is None else Pending.of(pending)
-    member: Member = blank(Member)(**fields, accepting=None)
+    member: Member = blank(Member)(**fields, accepting=None, hold_lag=hold_lag(fields["policy"]))
     return member
 
 
