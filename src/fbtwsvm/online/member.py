@@ -29,7 +29,7 @@ from .policy import Policy
 from .undo import Undo
 
 _LAG, _LAG_HALF_LIVES = 1000, 10  # a re-solve is due after so many rows, or half-lives
-_HOLD_HALF_LIVES = 2  # after so many, weights of classes that no longer come are raised again
+_HOLD_HALF_LIVES = 5  # after so many, weights of classes that no longer come are raised again
 
 
 class Member:
