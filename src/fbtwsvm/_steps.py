@@ -1,4 +1,4 @@
-"""Long work in pieces: a generator yields after each piece, which takes some milliseconds, and returns its result."""
+"""Long work in pieces: a generator yields between the pieces and returns its result."""
 
 from __future__ import annotations
 

@@ -1100,6 +1100,14 @@ def learn_checked(estimator: FBTWSVM, rows: CheckedRows) -> None:
     estimator._learn(estimator._going_on(), rows, learned.columns, learned.promised)
 
 
+def finish_preparation(estimator: FBTWSVM) -> None:
+    """Do at once what a stream prepares in pieces, as a model file holds it."""
+    model = estimator._model
+    finished = None if model is None or isinstance(model, BatchModel) else model.finished()
+    if finished is not None and finished is not model:
+        estimator._publish(finished)
+
+
 def begin_with_map(estimator: FBTWSVM, mapping: Mapping, X: Any, y: Any, ids: Any = None) -> None:
     """Learn the first rows of a stream with the map of another model, so that there is nothing to warm up for."""
     rows, columns, promised = estimator._check_stream(X, y, None, ids, None)

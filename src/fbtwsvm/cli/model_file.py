@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..classifier import FBTWSVM, model_of
+from ..classifier import FBTWSVM, finish_preparation, model_of
 from ..data.columns import Choices, Column, Columns
 from ..data.sources import DataError
 from ..data.sources.address import without_user
@@ -53,8 +53,9 @@ def read_warm_model(path: Path) -> TableModel:
 
 
 def write_model(model: TableModel, path: Path) -> None:
-    """Write a model in one step."""
+    """Write a model in one step; the model in memory goes on as the one in the file would."""
     try:
+        finish_preparation(model.estimator)
         save(model, path)
     except OSError as error:
         raise DataError(

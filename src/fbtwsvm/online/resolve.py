@@ -1,4 +1,4 @@
-"""Re-solve: bring the duals of all kept rows, and the planes, up to date; then forget and condense."""
+"""Re-solve: bring planes, and the duals of the kept rows in them, up to date; then forget and condense."""
 
 from __future__ import annotations
 

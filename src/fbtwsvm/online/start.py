@@ -39,7 +39,7 @@ def start_stream(
 
 
 def prepare_start(rows: CheckedRows, parameters: Parameters, seed: int) -> Steps[StreamModel]:
-    """Do the same in pieces, while another model answers."""
+    """Return, in pieces, a stream model of the rows that is not to answer yet: another model does."""
     model = yield from start_steps(rows, parameters, seed)
     model.answering = False
     return model
@@ -53,7 +53,7 @@ def start_steps(
     gamma: float | None = None,
     kernel: KernelChoice | None = None,
 ) -> Steps[StreamModel]:
-    """Do the same in pieces."""
+    """Do the work of `start_stream` in pieces."""
     classes, labels = np.unique(rows.y, return_inverse=True)
     settings = parameters.settings(len(classes))
     landmarks = np.zeros(len(rows), dtype=bool)

@@ -68,7 +68,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     -------
     FBTWSVM, Pipeline or TableModel
         The model; a TableModel if the command wrote it.  It predicts exactly as before, and goes on learning as if it
-        had not been saved.
+        had not been saved; what a stream was preparing in pieces is finished.
 
     Raises
     ------
