@@ -93,13 +93,13 @@ class CapyMOA:
 
     def predict(self, X):
         """Return the label of each row."""
-        from capymoa.instance import LabeledInstance
+        from capymoa.core import LabeledInstance
 
         return np.array([self.model.predict(LabeledInstance.from_array(self.schema, x, 0)) for x in X])
 
     def partial_fit(self, X, y):
         """Learn each row."""
-        from capymoa.instance import LabeledInstance
+        from capymoa.core import LabeledInstance
 
         for x, label in zip(X, y, strict=True):
             self.model.train(LabeledInstance.from_array(self.schema, x, int(label)))
