@@ -41,7 +41,7 @@ def hyperplane(n):
     for i in range(n):
         weights += 0.001 * signs
         y[i] = X[i] @ weights >= 0.5 * weights.sum()
-        signs *= np.where(random.random(10) < 0.1 * 0.1, -1.0, 1.0)
+        signs *= np.where(random.random(10) < 0.01, -1.0, 1.0)
     return X, y
 
 
@@ -65,7 +65,7 @@ def load(name):
 class River:
     """river's forest, with arrays of one row."""
 
-    def __init__(self, y):
+    def __init__(self):
         from river import forest
 
         self.model = forest.ARFClassifier(n_models=10, seed=1)
@@ -107,7 +107,7 @@ class CapyMOA:
 
 def make(model, decay, X, y):
     if model == "river":
-        return River(y)
+        return River()
     if model == "capymoa":
         return CapyMOA(X, y)
     from fbtwsvm import FBTWSVM

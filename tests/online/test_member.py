@@ -73,7 +73,7 @@ def test_the_longest_lag_is_ten_half_lives_or_a_thousand_rows(half_life):
     assert model_of(model).members[0].max_lag == min(1000, round(10 * half_life))
 
 
-def test_an_undone_call_leaves_the_roots_as_they_were(machine):
+def test_a_late_update_of_a_root_changes_nothing_that_is_pickled(machine):
     """The update of the last row is late: a call that learns one row does not copy its root."""
     before = pickle.dumps(machine.roots)
     place = machine.roots.late_place.copy()

@@ -125,7 +125,7 @@ class Ranges:
 
     @classmethod
     def unknown(cls, n_classes: int, mu: float, n_opponents: int | None = None) -> Ranges:
-        """Return ranges with which every membership is one; the opponents are all classes unless they are counted."""
+        """Return ranges with which every membership is one; `n_opponents` of None means all classes."""
         zero = np.zeros((n_classes, n_classes if n_opponents is None else n_opponents))
         return cls(np.zeros(n_classes), zero, zero.copy(), mu, 1.0 - mu)
 

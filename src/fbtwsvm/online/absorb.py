@@ -36,15 +36,15 @@ def learn_rows(members: Sequence[Member], chunk: Chunk, watch: Watch) -> tuple[T
     has something to do.
     """
     n_classes, committee = members[0].n_classes, len(members) > 1
-    numbers = [np.array((member.current_weight, member.mean_weight)) for member in members]
-    arrays = tuple([_arrays(member, two, chunk.rows) for member, two in zip(members, numbers, strict=True)])
+    weights = [np.array((member.current_weight, member.mean_weight)) for member in members]
+    arrays = tuple([_arrays(member, pair, chunk.rows) for member, pair in zip(members, weights, strict=True)])
     values, learned = np.empty((len(members), n_classes, n_classes)), np.empty(3, dtype=np.int64)
     near, far = np.empty((2, 0 if committee else len(chunk), n_classes))
     chances = np.empty((len(members) if committee else 0, n_classes))
     learn_rows_compiled(chunk.rows, chunk.labels, chunk.weights, arrays, watch, values, chances, near, far, learned)
     n, renew, due = learned.tolist()
-    for member, two in zip(members, numbers, strict=True):
-        member.current_weight, member.mean_weight = two.tolist()
+    for member, pair in zip(members, weights, strict=True):
+        member.current_weight, member.mean_weight = pair.tolist()
         member.clock += n
         member.n_rows += n
         member.pending.add(chunk, n)

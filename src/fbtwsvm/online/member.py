@@ -218,7 +218,7 @@ class Member:
             undo.keep_part(roots.matrices, int(roots.places[k]))
 
     def remember_references(self, undo: Undo) -> None:
-        """Save in `undo` what changes when a class comes: arrays are replaced by wider ones."""
+        """Save in `undo` what changes when a class comes: pending rows are added, arrays become wider."""
         undo.keep(self, "changed_sums", "changed_rows")
         undo.keep(self.moments, "grams")
         self._remember_roots(undo, ())

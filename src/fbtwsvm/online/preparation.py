@@ -109,5 +109,9 @@ def _in_pieces(build: Steps[Any], parameters: Parameters) -> Work:
                     model = model.learn(row, parameters)
                     model.publish()
                 else:
-                    warn("A row of the warm-up was left out: next to it, all others would be lost.", UserWarning)
+                    warn(
+                        "A row that came at the end of the warm-up was left out: in the feature map it weighs so much "
+                        "that all others would be lost next to it. Leave such rows out, or scale them.",
+                        UserWarning,
+                    )
     return model
