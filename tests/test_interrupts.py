@@ -16,6 +16,8 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 from fbtwsvm import FBTWSVM, FBTWSVMCV
+from fbtwsvm.classifier import model_of
+from fbtwsvm.online.one_row import OneRow
 from helpers import FOURIER, Every, clouds, fourier, state, stream
 
 X = np.random.default_rng(0).normal(size=(30, 3))
@@ -38,21 +40,24 @@ def test_an_interrupt_of_fit_leaves_the_model_as_it_was(monkeypatch):
 
 
 PLACES = {
-    "learn_rows": ("model",), "resolve": ("model",), "solve_features": ("resolve",),
-    "forget": ("resolve",),
+    "learn_rows": "model", "learn_row": "one_row", "resolve": "model", "solve_features": "resolve",
+    "forget": "resolve",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("size", [1, 5, 120])
+@pytest.mark.parametrize(
+    ("place", "size"),
+    [(place, 1) for place in PLACES if place != "learn_rows"]
+    + [(place, size) for place in PLACES for size in (5, 120) if place != "learn_row"],
+)
 @pytest.mark.parametrize("decay", [1.0, "auto"])
 def test_ctrl_c_changes_nothing(place, size, decay, monkeypatch):
     """An interrupt anywhere within a call, and the call that follows learns as if nothing had happened."""
     X, y = clouds(500)
     model = stream(FBTWSVM(gamma=0.1, n_components=15, warm_up=60, decay=decay, random_state=0), X[:230], y[:230], 23)
     before, twin = state(model), pickle.loads(pickle.dumps(model))
-    owners, calls = [import_module(f"fbtwsvm.online.{module}") for module in PLACES[place]], []
-    original = getattr(owners[0], place)
+    owner, calls = import_module(f"fbtwsvm.online.{PLACES[place]}"), []
+    original = getattr(owner, place)
 
     def interrupted(*arguments, **options):
         original(*arguments, **options)
@@ -60,8 +65,7 @@ def test_ctrl_c_changes_nothing(place, size, decay, monkeypatch):
         raise KeyboardInterrupt if len(calls) == 1 else AssertionError
 
     chunks = [slice(first, first + size) for first in range(230, 480, size)]
-    for owner in owners:
-        monkeypatch.setattr(owner, place, interrupted)
+    monkeypatch.setattr(owner, place, interrupted)
     learned = 0
     for chunk in chunks:
         try:
@@ -117,6 +121,7 @@ def learn(size):
 
 CALLS = {
     "one row": learn(1),
+    "one row more": learn(1),
     "a few rows": learn(5),
     "many rows": learn(200),
     "a new class": lambda model, X, y: model.partial_fit(X[:3], y[:3] + 1, ids=range(1000, 1003)),
@@ -133,6 +138,12 @@ def model_for(name, decay):
     if name != "merge":
         return ready(decay=decay)
     return ready(feature_map=fourier(clouds(500)[0]), gamma="auto", n_components="auto", random_state=None)
+
+
+def collect(name, model):
+    """Let a model have collected the arguments of the compiled loops, or not: that is what an earlier row leaves."""
+    stream = model_of(model)
+    stream.one_row = OneRow(stream) if name == "one row more" else None
 
 
 class Interrupt:
@@ -167,13 +178,15 @@ class Interrupt:
 
 
 @pytest.mark.parametrize("decay", [1.0, "auto"])
-@pytest.mark.parametrize("name", ["one row", "a few rows", "a new class", "unlearn", "settle"])
+@pytest.mark.parametrize("name", ["one row", "one row more", "a few rows", "a new class", "unlearn", "settle"])
 def test_a_call_that_is_interrupted_at_any_line_has_not_been_done(name, decay):
     """Afterwards the model is as it was, and the same call, with the same ids, does what it would have done."""
     model, X, y = model_for(name, decay)
     saved = pickle.dumps(model)
     before, answers = contents(model), model.predict_proba(X[:20])
     for done in [pickle.loads(saved) for _ in range(2)]:  # the first call also fills caches
+        if name.startswith("one"):
+            collect(name, done)
         with Interrupt(0) as counter:
             CALLS[name](done, X, y)
     points = np.arange(1, counter.count + 1)
@@ -181,6 +194,8 @@ def test_a_call_that_is_interrupted_at_any_line_has_not_been_done(name, decay):
     if len(points) > n_some + 20:
         points = np.unique([*points[:5], *np.random.default_rng(0).choice(points, n_some), *points[-15:]])
     for point in points:
+        if name.startswith("one"):
+            collect(name, model)
         try:
             with Interrupt(point):
                 CALLS[name](model, X, y)

@@ -1,7 +1,7 @@
 """A committee of several half-lives."""
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
@@ -24,14 +24,23 @@ def test_decay_auto_follows_a_sudden_change():
     assert scores["auto"] > scores[1.0] + 0.05
 
 
+def log_chances(rule, rows):
+    """Return log-probabilities by the closed form of pairwise coupling: p_k is 1 / sum_j exp(margin_kj), scaled."""
+    chances = np.empty((len(rows), len(rule.planes)))
+    for k in range(chances.shape[1]):
+        chances[:, k] = -logsumexp(np.minimum(rule.margins_over(rows, np.full(len(rows), k)), 50.0), axis=1)
+    return np.maximum(log_softmax(chances, axis=1), -12.0)
+
+
 def test_chances_add_up_by_trust():
     X, y = clouds(300)
     model = stream(FBTWSVM(gamma=0.1, n_components=15, warm_up=100, decay="auto", random_state=0), X, y, 25)
     rule, rows = model_of(model).rule, model_of(model).mapping.rows(X)
-    alone = [PairRule(rule.decision, planes).log_chances(rows) for planes in rule.planes]
+    alone = [log_chances(PairRule(rule.decision, planes), rows) for planes in rule.planes]
     expected = sum(trust * chances for trust, chances in zip(rule.trust, alone, strict=True))
-    np.testing.assert_allclose(rule.scores(rows), expected, atol=1e-12)
-    np.testing.assert_allclose(rule.probabilities(rows), softmax(expected, axis=1), atol=1e-12)
+    np.testing.assert_allclose(rule.scores(rows), expected, atol=1e-10)
+    np.testing.assert_allclose(np.concatenate([rule.scores(row[None]) for row in rows]), expected, atol=1e-10)
+    np.testing.assert_allclose(rule.probabilities(rows), softmax(expected, axis=1), atol=1e-10)
     assert len(rule.planes) == 4
 
 

@@ -11,7 +11,7 @@ from fbtwsvm.online.absorb import learn_rows
 from fbtwsvm.online.kept import Chunk
 from helpers import FOURIER, clouds, stream
 
-NO_WATCH = Watch(np.zeros(1), 1.0, np.inf, 0, 0, 10**9, np.empty(0), np.empty(0), 0.0)
+NO_WATCH = Watch(np.zeros(1), 1.0, np.inf, np.zeros(1, dtype=np.int64), 0, 0, 10**9, np.empty(0), np.empty(0), 0.0)
 
 
 def one_by_one(model, X, y):

@@ -12,6 +12,7 @@ from .._arrays import Array, compiled
 FLOOR = 1e-12  # smaller plane values are raised to this, so that their logarithm exists
 LEAST_CHANCE = -12.0  # smallest log-probability that a member of a committee gives to a class
 START_SLOPE = 2.0  # slope of a pair before it is learned
+MOST_ODDS = float(np.exp(50.0))  # largest odds of one class over another in a committee
 MIN_SLOPE = 0.05  # slope of a pair that is no better than chance on left-out values
 
 
@@ -55,6 +56,19 @@ def _walk_planes(rows, planes, offsets, slopes, king):
 
 
 @compiled
+def plane_values(rows, planes, values):
+    """Write the values of rows in all planes (n, K, K)."""
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for a in range(planes.shape[0]):
+            for b in range(planes.shape[1]):
+                plane, total = planes[a, b], row.dtype.type(0.0)
+                for k in range(row.shape[0]):
+                    total += row[k] * plane[k]
+                values[i, a, b] = total
+
+
+@compiled
 def pair_margins(values, offsets, slopes):
     """Replace plane values (n, K, K) by margins: [i, a, b] > 0 means that b beats a on row i."""
     n_classes = values.shape[1]
@@ -63,19 +77,6 @@ def pair_margins(values, offsets, slopes):
             values[i, a, a] = 0.0
             for b in range(a + 1, n_classes):
                 margin = pair_margin(values[i, a, b], values[i, b, a], offsets[a, b], slopes[a, b])
-                values[i, a, b] = margin
-                values[i, b, a] = -margin
-
-
-@compiled
-def plain_margins(values):
-    """Do the same without offsets, with the slope that a rule has before it is learned."""
-    n_classes = values.shape[1]
-    for i in range(values.shape[0]):
-        for a in range(n_classes):
-            values[i, a, a] = 0.0
-            for b in range(a + 1, n_classes):
-                margin = pair_margin(values[i, a, b], values[i, b, a], 0.0, START_SLOPE)
                 values[i, a, b] = margin
                 values[i, b, a] = -margin
 
@@ -347,29 +348,38 @@ def _left_out_margins(near, far, starts, offsets, slopes, margins):
                     margins[i, k] = -pair_margin(far[i, k], near[i, k], offsets[k, own], slopes[k, own])
 
 
-def log_chances(margins: Array) -> Array:
-    """Return log-probabilities of the classes (n, K) from margins as in `pair_margins`.
+@compiled
+def plain_chances(values, chances):
+    """Write the log-probabilities (K,) of the classes of one row from its plane values (K, K), without offsets.
 
-    Probability k is proportional to 1 / sum_j exp(margin_kj), a closed form of pairwise coupling.
+    Probability k is proportional to 1 / sum_j exp(margin_kj), a closed form of pairwise coupling.  The margins have the
+    slope of a rule before it is learned, which is 2, so exp(margin_kj) is (v_kj / v_jk)^2.
     """
-    chances = np.empty(margins.shape[:2])
-    log_chances_loop(margins, chances)
+    n_classes = values.shape[0]
+    largest = -np.inf
+    for k in range(n_classes):
+        values[k, k] = 1.0
+        total = 0.0
+        for j in range(n_classes):
+            ratio = max(abs(values[k, j]), FLOOR) / max(abs(values[j, k]), FLOOR)
+            total += min(ratio * ratio, MOST_ODDS)
+        chances[k] = -np.log(total)
+        largest = max(largest, chances[k])
+    total = 0.0
+    for k in range(n_classes):
+        total += np.exp(chances[k] - largest)
+    for k in range(n_classes):
+        chances[k] = max(chances[k] - largest - np.log(total), LEAST_CHANCE)
+
+
+def plain_log_chances(values: Array) -> Array:
+    """Return the log-probabilities (n, K) of the classes from plane values (n, K, K), without offsets."""
+    chances = np.empty(values.shape[:2])
+    _plain_log_chances(values, chances)
     return chances
 
 
 @compiled
-def log_chances_loop(margins, chances):
-    n, n_classes = margins.shape[0], margins.shape[1]
-    for i in range(n):
-        largest = -np.inf
-        for k in range(n_classes):
-            total = 0.0
-            for j in range(n_classes):
-                total += np.exp(min(margins[i, k, j], 50.0))
-            chances[i, k] = -np.log(total)
-            largest = max(largest, chances[i, k])
-        total = 0.0
-        for k in range(n_classes):
-            total += np.exp(chances[i, k] - largest)
-        for k in range(n_classes):
-            chances[i, k] = max(chances[i, k] - largest - np.log(total), LEAST_CHANCE)
+def _plain_log_chances(values, chances):
+    for i in range(values.shape[0]):
+        plain_chances(values[i], chances[i])

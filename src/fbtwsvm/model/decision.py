@@ -22,6 +22,7 @@ _STRENGTH = 1.0
 _MANY_CLASSES = 24  # from so many classes on, 2 (K - 1) planes for each row are faster than a product with K (K - 1)
 _VERY_MANY_CLASSES, _COUPLED = 100, 32  # beyond so many classes, only the best of a row are coupled
 _RECENT_VALUES = 20_000  # most values of rows that are kept mapped until they are learned
+_FEW = 4  # rows up to which a loop is faster than BLAS
 _TILE_BYTES = 64 * 2**20  # size of the plane values of one tile of rows
 
 
@@ -210,11 +211,6 @@ class PairRule:
         """Return the planes with the factor 1."""
         return [(1.0, self.planes)]
 
-    def log_chances(self, rows: Array) -> Array:
-        """Return log-probabilities of the classes (n, K) by the closed form of coupling."""
-        learned = self.decision.learned_offsets
-        return np.concatenate([_pair_loops.log_chances(margins) for margins in self._tiles(rows, learned)])
-
     def margins_over(self, rows: Array, labels: Array) -> Array:
         """Return the margins (n, K) of each class over the row's own class, given by `labels`."""
         done, parts = 0, []
@@ -244,13 +240,23 @@ class PairRule:
 
     def _tiles(self, rows: Array, offsets: Array) -> Iterator[Array]:
         """Yield the margins of all pairs (n_tile, K, K), tile by tile."""
-        n_classes, n_columns = len(self.planes), self.planes.shape[2]
-        flat = self.planes.reshape(-1, n_columns).T
-        step = max(1, _TILE_BYTES // (8 * n_classes * n_classes))
-        for first in range(0, max(len(rows), 1), step):
-            values = (rows[first : first + step] @ flat).astype(np.float64).reshape(-1, n_classes, n_classes)
+        for values in plane_value_tiles(rows, self.planes):
             _pair_loops.pair_margins(values, offsets, self.decision.slopes)
             yield values
+
+
+def plane_value_tiles(rows: Array, planes: Array) -> Iterator[Array]:
+    """Yield the values of rows in all planes (n_tile, K, K), tile by tile."""
+    n_classes, n_columns = len(planes), planes.shape[2]
+    if len(rows) <= _FEW:
+        values = np.empty((len(rows), n_classes, n_classes))
+        _pair_loops.plane_values(rows, planes, values)
+        yield values
+        return
+    flat = planes.reshape(-1, n_columns).T
+    step = max(1, _TILE_BYTES // (8 * n_classes * n_classes))
+    for first in range(0, len(rows), step):
+        yield (rows[first : first + step] @ flat).astype(np.float64).reshape(-1, n_classes, n_classes)
 
 
 def _put_first(values: Array, winners: Array) -> Array:

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._arrays import Array, compiled
-from ..model._pair_loops import log_chances_loop as log_chances
-from ..model._pair_loops import plain_margins
+from ..model._pair_loops import plain_chances
 from ..model.membership import membership
 
 GROWN = 2  # a class is due when it has grown by one part in so many
@@ -24,7 +23,6 @@ LARGEST_WEIGHT = 1e6  # when the weight of new rows exceeds this, all weights ar
 class MemberArrays(NamedTuple):
     """What the loops read and change of a member, for K classes and D columns.
 
-    new_rows (n, D)           the rows to learn, with the columns that the member uses
     counts (K,), sums (K, D)  sum of w_i and of w_i h_i
     roots, places (K,)        square roots of G^-1, see `moments.Roots`
     late, late_place          update of a root that is still to be made, see `moments.Roots`
@@ -38,15 +36,14 @@ class MemberArrays(NamedTuple):
     seen, since, solved_at    (K,): see `member.Member`
     rows ... reserve          arrays of the pending rows, see `pending.Pending`
     numbers (2,)              weight of a new row, and mean sample weight
+    counters (3,)             number of pending rows, and clock and n_rows of `member.Member`
     noisy, usual, decay       mu, 1 - mu, and the factor by which a row fades with each later one
     accept_alone              whether a row is accepted if there is no other class
     sum_all                   whether rows that are not accepted are part of the sums
     fades                     whether rows fade, or have faded
-    place                     number of pending rows
-    clock, n_rows, faded_at, max_lag, hold_lag  as in `member.Member`
+    faded_at, max_lag, hold_lag  as in `member.Member`
     """
 
-    new_rows: Array
     counts: Array
     sums: Array
     roots: Array
@@ -73,6 +70,7 @@ class MemberArrays(NamedTuple):
     box: Array
     reserve: Array
     numbers: Array
+    counters: Array
     noisy: float
     usual: float
     decay: float
@@ -80,9 +78,6 @@ class MemberArrays(NamedTuple):
     accept_alone: bool
     sum_all: bool
     fades: bool
-    place: int
-    clock: int
-    n_rows: int
     faded_at: int
     max_lag: int
     hold_lag: int
@@ -93,7 +88,8 @@ class Watch(NamedTuple):
 
     residual (1,)          running mean of the residual of new rows, see `landmarks.ResidualMonitor`
     share, limit           factor by which it forgets with each row, and the value at which the map is renewed
-    age, least_age, grows  rows since the landmarks were chosen; no alarm before the second, always one after the third
+    clock (1,), since      rows so far, and how many these were when the landmarks were chosen
+    least_age, grows       no alarm before the landmarks are so many rows old, always one after the second
     trust, slopes (E,)     trust in each member, and running mean squares of its gradients; empty without a committee
     rate                   step length of trust
     """
@@ -101,12 +97,31 @@ class Watch(NamedTuple):
     residual: Array
     share: float
     limit: float
-    age: int
+    clock: Array
+    since: int
     least_age: int
     grows: int
     trust: Array
     slopes: Array
     rate: float
+
+
+class Saved(NamedTuple):
+    """What a single row has changed, of E members: enough to undo it.
+
+    sums (E, D), numbers (E, 6)  of its class: sum, count, whether it is alive, rows in the root and since the last
+                                 re-solve; of the member: weight of a new row and mean sample weight
+    slopes (E,), residual (1,)   as in `Watch`
+    side (1,)                    the copy of planes and trust that it has changed; -1 if there is nothing to undo
+    label (1,)                   its class, in which the two copies of the planes differ; -1 if they are equal
+    """
+
+    sums: Array
+    numbers: Array
+    slopes: Array
+    residual: Array
+    side: Array
+    label: Array
 
 
 @compiled
@@ -119,25 +134,65 @@ def _dot(left, right):
 
 
 @compiled
+def _values(row, planes, values):
+    """Set values_k = row.planes_k, for four planes at a time: the row is read once for all four."""
+    zero, k = row.dtype.type(0.0), 0
+    while k + 4 <= planes.shape[0]:
+        first, second, third, fourth = planes[k], planes[k + 1], planes[k + 2], planes[k + 3]
+        a, b, c, d = zero, zero, zero, zero
+        for j in range(row.shape[0]):
+            value = row[j]
+            a += value * first[j]
+            b += value * second[j]
+            c += value * third[j]
+            d += value * fourth[j]
+        values[k], values[k + 1], values[k + 2], values[k + 3] = a, b, c, d
+        k += 4
+    while k < planes.shape[0]:
+        values[k] = _dot(row, planes[k])
+        k += 1
+
+
+@compiled
 def _whiten(root, row, zeta, solved):
-    """Set zeta = R h and solved = R'zeta = G^-1 h; return ||zeta||^2."""
-    solved[:] = 0.0
-    square = 0.0
-    for r in range(root.shape[0]):
-        total = _dot(root[r], row)
-        zeta[r] = total
-        square += total * total
-        for k in range(root.shape[1]):
-            solved[k] += total * root[r, k]
+    """Set zeta = R h and solved = R'zeta = G^-1 h; return ||zeta||^2.
+
+    Four rows of R at a time: they are still in the cache for the second product, and its sums are read once for four.
+    """
+    n, zero, square, r = root.shape[0], root.dtype.type(0.0), 0.0, 0
+    for k in range(n):
+        solved[k] = zero
+    while r + 4 <= n:
+        first, second, third, fourth = root[r], root[r + 1], root[r + 2], root[r + 3]
+        a, b, c, d = zero, zero, zero, zero
+        for k in range(n):
+            value = row[k]
+            a += first[k] * value
+            b += second[k] * value
+            c += third[k] * value
+            d += fourth[k] * value
+        for k in range(n):
+            solved[k] += a * first[k] + b * second[k] + c * third[k] + d * fourth[k]
+        zeta[r], zeta[r + 1], zeta[r + 2], zeta[r + 3] = a, b, c, d
+        square += a * a + b * b + c * c + d * d
+        r += 4
+    while r < n:
+        last = root[r]
+        a = _dot(last, row)
+        for k in range(n):
+            solved[k] += a * last[k]
+        zeta[r] = a
+        square += a * a
+        r += 1
     return square
 
 
 @compiled
 def _distance(row, total, count):
     """Return the squared distance of a row to the mean total / count."""
-    square = 0.0
+    square, share = 0.0, 1.0 / count
     for k in range(row.shape[0]):
-        apart = row[k] - total[k] / count
+        apart = row[k] - share * total[k]
         square += apart * apart
     return square
 
@@ -209,12 +264,12 @@ def _near_update(row, own, weight, member, values, zeta, solved):
 
 
 @compiled
-def _learn_row(row, own, sample_weight, i, member, values, zeta, solved):
-    """Learn the i-th row of a call, whose plane values are known."""
-    place = member.place + i
-    numbers, n_before = member.numbers, member.n_rows + i
+def _learn_row(row, own, sample_weight, member, values, zeta, solved):
+    """Learn a row whose plane values are known."""
+    numbers, counters = member.numbers, member.counters
+    place = counters[0]
     numbers[0] /= member.decay
-    numbers[1] += (sample_weight - numbers[1]) / (n_before + 1.0)
+    numbers[1] += (sample_weight - numbers[1]) / (counters[2] + 1.0)
     plain_weight = sample_weight * numbers[0]
     weight = plain_weight * member.factors[own]
     alpha = member.alpha[place]
@@ -233,15 +288,17 @@ def _learn_row(row, own, sample_weight, i, member, values, zeta, solved):
         member.rows[place, k] = row[k]
     member.labels[place], member.weights[place], member.reserve[place] = own, plain_weight, not accepted
     member.since[own] += 1
+    for k in range(3):
+        counters[k] += 1
 
 
 @compiled
-def _is_due(member, n_learned):
+def _is_due(member):
     """Whether a member has something to do before the next row: solve planes, update weights, empty pending rows."""
-    clock = member.clock + n_learned
+    clock = member.counters[1]
     if member.numbers[0] > LARGEST_WEIGHT or (member.fades and clock - member.faded_at >= member.hold_lag):
         return True
-    if member.place + n_learned >= member.labels.shape[0]:
+    if member.counters[0] >= member.labels.shape[0]:
         return True
     return class_due(member.alive, member.seen, member.since, member.solved_at, clock, member.max_lag) >= 0
 
@@ -274,9 +331,10 @@ def _residual(row):
 
 
 @compiled
-def needs_new_map(row, watch, i):
-    """Whether the map must be renewed before the i-th row of a call; if not, the row changes the mean residual."""
-    mean, age = watch.share * watch.residual[0] + (1.0 - watch.share) * _residual(row), watch.age + i
+def needs_new_map(row, watch):
+    """Whether the map must be renewed before a row is learned; if not, the row changes the mean residual."""
+    mean = watch.share * watch.residual[0] + (1.0 - watch.share) * _residual(row)
+    age = watch.clock[0] - watch.since
     if (age >= watch.least_age and mean > watch.limit) or age >= watch.grows:
         return True
     watch.residual[0] = mean
@@ -284,47 +342,115 @@ def needs_new_map(row, watch, i):
 
 
 @compiled
-def learn_rows(rows, labels, weights, members, watch, values, chances, near, far, learned):
+def _use_columns(row, used):
+    """Copy the columns that a member uses: the first features, and the bias."""
+    last = used.shape[0] - 1
+    for k in range(last):
+        used[k] = row[k]
+    used[last] = row[row.shape[0] - 1]
+
+
+@compiled
+def _own_values(row, own, planes, values):
+    """Write the values of a row in the planes near its class and in those that push it."""
+    _values(row, planes[own], values[own])
+    for a in range(planes.shape[0]):
+        if a != own:
+            values[a, own] = _dot(row, planes[a, own])
+
+
+@compiled
+def learn_rows(rows, labels, weights, members, watch, known, near, far, learned):
     """Learn rows one after another, until something is due.
 
-    Changes the arrays of `members` (a tuple of MemberArrays) and of `watch` after each row.  `values` (E, K, K) and
-    `chances` (E, K) are work space; `chances` is empty without a committee.  Plane values of each row before it was
-    learned are written into `near` and `far` (n, K), those near its own class and those that push it, unless there is
-    a committee.  `learned` becomes the number of rows that were learned, whether the next row needs a new map, and
-    whether a member has something to do before it.
+    Changes the arrays of `members` (a tuple of MemberArrays) and of `watch` after each row.  `known` (E, K) may be
+    log-probabilities of the first row by each member, NaN where they are not known; it is empty without a committee.
+    Plane values of each row before it was learned are written into `near` and `far` (n, K), those near its own class
+    and those that push it, unless there is a committee.  `learned` becomes the number of rows that were learned,
+    whether the next row needs a new map, and whether a member has something to do before it.
     """
-    n_members, n_classes = len(members), values.shape[1]
-    committee = chances.shape[0] > 0
-    zeta, solved = np.empty(rows.shape[1], dtype=rows.dtype), np.empty(rows.shape[1], dtype=rows.dtype)
+    n_members, n_classes = len(members), members[0].planes.shape[0]
+    committee = known.shape[0] > 0
+    values, chances = np.empty((n_members, n_classes, n_classes)), np.empty((known.shape[0], n_classes))
+    work = np.empty((3, rows.shape[1]), dtype=rows.dtype)
     learned[:] = 0
     for i in range(rows.shape[0]):
-        row, own = rows[i], labels[i]
-        if needs_new_map(row, watch, i):
+        own = labels[i]
+        if needs_new_map(rows[i], watch):
             learned[1] = 1
             return
         for e in range(n_members):
-            planes, member_row = members[e].planes, members[e].new_rows[i]
-            for a in range(n_classes):
-                for b in range(n_classes):
-                    if a != b and (committee or a == own or b == own):
-                        values[e, a, b] = _dot(member_row, planes[a, b])
-        if not committee:
+            member = members[e]
+            size = member.planes.shape[2]
+            row, zeta, solved = work[0, :size], work[1, :size], work[2, :size]
+            _use_columns(rows[i], row)
+            if committee and i == 0 and known[e, 0] == known[e, 0]:
+                chances[e] = known[e]
+                _own_values(row, own, member.planes, values[e])
+            elif committee:
+                for a in range(n_classes):
+                    _values(row, member.planes[a], values[e, a])
+                plain_chances(values[e], chances[e])
+            else:
+                _own_values(row, own, member.planes, values[e])
+            update_root(member.roots, member.late, member.late_place)
+            _learn_row(row, own, weights[i], member, values[e], zeta, solved)
+        if committee:
+            _trust_row(chances, own, watch.trust, watch.slopes, watch.rate)
+        else:
             for k in range(n_classes):
                 near[i, k], far[i, k] = values[0, own, k], values[0, k, own]
             near[i, own], far[i, own] = 0.0, 0.0
-        for e in range(n_members):
-            update_root(members[e].roots, members[e].late, members[e].late_place)
-            size = members[e].new_rows.shape[1]
-            _learn_row(members[e].new_rows[i], own, weights[i], i, members[e], values[e], zeta[:size], solved[:size])
-        if committee:
-            plain_margins(values)
-            log_chances(values, chances)
-            _trust_row(chances, own, watch.trust, watch.slopes, watch.rate)
+        watch.clock[0] += 1
         learned[0] = i + 1
         for e in range(n_members):
-            if _is_due(members[e], i + 1):
+            if _is_due(members[e]):
                 learned[2] = 1
-                return
+        if learned[2] == 1:
+            return
+
+
+@compiled
+def learn_row(rows, labels, weights, members, planes, watch, trust, saved, known, near, far, learned, side):
+    """Learn one row as `learn_rows` does, into the copy `side` of planes and trust; what changes is saved before.
+
+    `planes` and `trust` are those of the other copy, which readers have.
+    """
+    own, differs = labels[0], saved.label[0]
+    saved.residual[0] = watch.residual[0]
+    for e in range(watch.trust.shape[0]):
+        saved.slopes[e] = watch.slopes[e]
+        watch.trust[e] = trust[e]
+    for e in range(len(members)):
+        member = members[e]
+        update_root(member.roots, member.late, member.late_place)
+        if differs >= 0:
+            member.planes[differs] = planes[e][differs]
+            member.planes[:, differs] = planes[e][:, differs]
+        for k in range(member.sums.shape[1]):
+            saved.sums[e, k] = member.sums[own, k]
+        numbers = saved.numbers[e]
+        numbers[0], numbers[1], numbers[2] = member.counts[own], member.alive[own], member.ranks[own]
+        numbers[3], numbers[4], numbers[5] = member.since[own], member.numbers[0], member.numbers[1]
+    saved.label[0], saved.side[0] = own, side
+    learn_rows(rows, labels, weights, members, watch, known, near, far, learned)
+
+
+@compiled
+def unlearn_row(members, watch, saved):
+    """Undo `learn_row`; the planes of the copy that it has changed are set right by the next row."""
+    own = saved.label[0]
+    watch.residual[0] = saved.residual[0]
+    for e in range(watch.trust.shape[0]):
+        watch.slopes[e] = saved.slopes[e]
+    for e in range(len(members)):
+        member, numbers = members[e], saved.numbers[e]
+        member.late_place[0] = -1
+        for k in range(member.sums.shape[1]):
+            member.sums[own, k] = saved.sums[e, k]
+        member.counts[own], member.alive[own], member.ranks[own] = numbers[0], numbers[1] > 0.0, np.int64(numbers[2])
+        member.since[own], member.numbers[0], member.numbers[1] = np.int64(numbers[3]), numbers[4], numbers[5]
+    saved.side[0] = -1
 
 
 @compiled
@@ -362,21 +488,24 @@ def trust_rows(chances, labels, trust, slopes, rate):
 
 
 @compiled
-def add_chances(rows, members, trust, total):
-    """Add up the log-probabilities of the classes of each row, from the planes of all members, weighted by trust."""
+def add_chances(rows, members, trust, chances, total):
+    """Add up the log-probabilities (n, K) of the classes of rows, from the planes of all members, weighted by trust.
+
+    `chances` (n, E, K) become those of each member that is trusted, and NaN for the others.
+    """
     n_classes = total.shape[1]
-    values, chances = np.empty((1, n_classes, n_classes)), np.empty((1, n_classes))
+    values = np.empty((n_classes, n_classes))
+    work = np.empty(rows.shape[1], dtype=rows.dtype)
     for i in range(rows.shape[0]):
         for e in range(len(members)):
+            if not trust[e] > 0.0:
+                chances[i, e] = np.nan
+                continue
             planes = members[e]
-            last = planes.shape[2] - 1
-            if trust[e] > 0.0:
-                for a in range(n_classes):
-                    for b in range(n_classes):
-                        if a != b:
-                            plane = planes[a, b]
-                            values[0, a, b] = _dot(rows[i, :last], plane[:last]) + rows[i, -1] * plane[last]
-                plain_margins(values)
-                log_chances(values, chances)
-                for k in range(n_classes):
-                    total[i, k] += trust[e] * chances[0, k]
+            row = work[: planes.shape[2]]
+            _use_columns(rows[i], row)
+            for a in range(n_classes):
+                _values(row, planes[a], values[a])
+            plain_chances(values, chances[i, e])
+            for k in range(n_classes):
+                total[i, k] += trust[e] * chances[i, e, k]

@@ -36,19 +36,22 @@ def learn_rows(members: Sequence[Member], chunk: Chunk, watch: Watch) -> tuple[T
     has something to do.
     """
     n_classes, committee = members[0].n_classes, len(members) > 1
-    weights = [np.array((member.current_weight, member.mean_weight)) for member in members]
-    arrays = tuple([_arrays(member, pair, chunk.rows) for member, pair in zip(members, weights, strict=True)])
-    values, learned = np.empty((len(members), n_classes, n_classes)), np.empty(3, dtype=np.int64)
+    arrays = tuple([member_arrays(member, member.planes) for member in members])
     near, far = np.empty((2, 0 if committee else len(chunk), n_classes))
-    chances = np.empty((len(members) if committee else 0, n_classes))
-    learn_rows_compiled(chunk.rows, chunk.labels, chunk.weights, arrays, watch, values, chances, near, far, learned)
+    known = np.full((len(members) if committee else 0, n_classes), np.nan)
+    learned = np.empty(3, dtype=np.int64)
+    learn_rows_compiled(chunk.rows, chunk.labels, chunk.weights, arrays, watch, known, near, far, learned)
     n, renew, due = learned.tolist()
-    for member, pair in zip(members, weights, strict=True):
-        member.current_weight, member.mean_weight = pair.tolist()
-        member.clock += n
-        member.n_rows += n
+    for member, changed in zip(members, arrays, strict=True):
+        take_numbers(member, changed)
         member.pending.add(chunk, n)
     return Tested(near[:n], far[:n], None), n, bool(renew), bool(due)
+
+
+def take_numbers(member: Member, changed: MemberArrays) -> None:
+    """Give a member the weights and counters that the compiled loops have changed."""
+    member.current_weight, member.mean_weight = changed.numbers.tolist()
+    _, member.clock, member.n_rows = changed.counters.tolist()
 
 
 def next_class(member: Member) -> int:
@@ -76,8 +79,8 @@ def learn_block(member: Member, chunk: Chunk, *, every_value: bool = False) -> T
     return tested
 
 
-def _arrays(member: Member, numbers: Array, rows: Array) -> MemberArrays:
-    """Return what the compiled loops read and change of a member."""
+def member_arrays(member: Member, planes: Array) -> MemberArrays:
+    """Return what the compiled loops read and change of a member; `planes` are its planes, or a copy to change."""
     settings, policy, moments, roots, pending = (
         member.settings, member.policy, member.moments, member.roots, member.pending,
     )  # fmt: skip
@@ -88,13 +91,14 @@ def _arrays(member: Member, numbers: Array, rows: Array) -> MemberArrays:
     # If only accepted rows are summed, the first class must be accepted, or nothing would ever be summed.
     accept_alone, sum_all = policy.accept == "all" or policy.statistics == "kept", policy.statistics == "all"
     return MemberArrays(
-        np.ascontiguousarray(member.used(rows)), moments.counts, moments.sums, roots.matrices, roots.places,
-        roots.late, roots.late_place, roots.ranks, member.planes, member.alive, settings.C,
-        member.class_factors, member.farthest, member.low, member.high, lower, upper,
+        moments.counts, moments.sums, roots.matrices, roots.places, roots.late, roots.late_place, roots.ranks, planes,
+        member.alive, settings.C, member.class_factors, member.farthest, member.low, member.high, lower, upper,
         member.seen, member.since_solve, member.solved_at,
-        pending.rows, pending.labels, pending.weights, pending.alpha, pending.box, pending.reserve, numbers,
+        pending.rows, pending.labels, pending.weights, pending.alpha, pending.box, pending.reserve,
+        np.array((member.current_weight, member.mean_weight)),
+        np.array((pending.count, member.clock, member.n_rows)),
         mu, 1.0 - mu, policy.decay, invert, accept_alone, sum_all, member.faded,
-        pending.count, member.clock, member.n_rows, member.faded_at, member.max_lag, member.hold_lag,
+        member.faded_at, member.max_lag, member.hold_lag,
     )  # fmt: skip
 
 
@@ -120,7 +124,7 @@ def _accepts(member: Member, chunk: Chunk, far: Array) -> Array:
     others = np.ones(far.shape, dtype=bool)
     others[np.arange(len(far)), chunk.labels] = False
     others &= member.alive | np.isin(np.arange(member.n_classes), chunk.present)
-    alone = not others.any() and member.policy.statistics == "kept"  # see `_arrays`
+    alone = not others.any() and member.policy.statistics == "kept"  # see `member_arrays`
     if member.policy.accept == "all" or alone:
         return np.ones(len(chunk), dtype=bool)
     lower, upper, invert = _accepted_gradients(member)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
 
 from .._arrays import Array
-from ..model import _pair_loops
-from ..model.decision import Decision, PairRule
+from ..model._pair_loops import LEAST_CHANCE, plain_log_chances
+from ..model.decision import Decision, plane_value_tiles
 from ._loops import add_chances
 from .first_features import used_columns, with_all_columns
 
@@ -19,27 +19,48 @@ RATE = 0.01  # step length of trust
 _FEW = 4  # rows up to which a loop is faster than BLAS
 
 
+class RecentChances:
+    """The last few mapped rows that were predicted, with the log-probabilities (n, E, K) by each member."""
+
+    def __init__(self) -> None:
+        self.pair: tuple[Array, Array] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle nothing of it."""
+        return (RecentChances, ())
+
+
 @dataclass(frozen=True)
 class CommitteeRule:
     """The decision rule of a committee, with the methods of `PairRule`."""
 
-    least_chance: ClassVar[float] = _pair_loops.LEAST_CHANCE
+    least_chance: ClassVar[float] = LEAST_CHANCE
 
     decision: Decision
     trust: Array
     parts: Sequence[Array]
     n_columns: int
+    recent: RecentChances = field(default_factory=RecentChances, compare=False)
 
     def scores(self, rows: Array) -> Array:
         """Return log-probabilities of the classes (n, K), up to a constant for each row."""
-        total = np.zeros((len(rows), len(self.parts[0])))
+        n_classes = len(self.parts[0])
+        total = np.zeros((len(rows), n_classes))
         if len(rows) <= _FEW:
-            add_chances(np.ascontiguousarray(rows), tuple(self.parts), self.trust, total)
+            chances = np.empty((len(rows), len(self.parts), n_classes))
+            add_chances(rows, tuple(self.parts), self.trust, chances, total)
+            self.recent.pair = rows, chances
             return total
         for trust, planes in zip(self.trust, self.parts, strict=True):
             if trust > 0:
-                total += trust * PairRule(self.decision, planes).log_chances(used_columns(rows, planes.shape[2]))
+                tiles = plane_value_tiles(used_columns(rows, planes.shape[2]), planes)
+                total += trust * np.concatenate([plain_log_chances(values) for values in tiles])
         return total
+
+    def known_chances(self, rows: Array) -> Array | None:
+        """Return the log-probabilities (E, K) of one mapped row if it is the very one that was predicted last."""
+        pair = self.recent.pair
+        return pair[1][0] if pair is not None and pair[0] is rows else None
 
     @property
     def planes(self) -> list[Array]:
@@ -67,10 +88,3 @@ class CommitteeRule:
     def probabilities(self, rows: Array) -> Array:
         """Return class probabilities (n, K)."""
         return np.asarray(softmax(self.scores(rows), axis=1))
-
-
-def log_chances(values: Array) -> Array:
-    """Return log-probabilities of the classes from plane values (n, K, K), without offsets; overwrites the values."""
-    _pair_loops.plain_margins(values)
-    chances: Array = _pair_loops.log_chances(values)
-    return chances

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 from .._arrays import Array, array_bytes, class_starts
 from .._steps import Steps, finish
 from .._threads import few_threads
+from ..model._pair_loops import plain_log_chances
 from ..model.decision import Answers, Decision, PairRule, norms
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
@@ -22,7 +24,7 @@ from ._loops import Watch, trust_rows
 from .absorb import Tested, learn_block, learn_rows, next_class
 from .calibration import CalibrationRows
 from .certificate import duality_gaps
-from .committee import RATE, CommitteeRule, log_chances
+from .committee import RATE, CommitteeRule
 from .fading import balance, bring_weights_up_to_date, fade, needs_expiry, needs_rescaling
 from .first_features import with_all_columns
 from .heavy import refuse_heavy
@@ -30,6 +32,7 @@ from .kept import Chunk
 from .landmarks import ResidualMonitor, choose_landmarks
 from .member import Member
 from .merge import join
+from .one_row import OneRow
 from .policy import Policy, features_of, policies_of
 from .preparation import Preparation
 from .resolve import LeftOut, drop_rows, resolve
@@ -70,6 +73,7 @@ class StreamModel:
 
     stage: ClassVar[str] = "stream"
     published: Published | None = None
+    one_row: OneRow | None = None  # how single rows are learned, until something else changes the model
 
     def __init__(
         self,
@@ -139,7 +143,7 @@ class StreamModel:
     @property
     def planes(self) -> Array:
         """Planes of the member that is trusted most."""
-        return with_all_columns(self.leader.planes, self.n_columns)
+        return with_all_columns(self.leader.planes, self.n_columns).copy()  # single rows may change them in place
 
     @property
     def gaps(self) -> Array:
@@ -201,8 +205,8 @@ class StreamModel:
         return (self.policies, *numbers, self.classes.dtype.kind in "OUS")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all but what predictions read, which follows from the rest."""
-        return {name: value for name, value in vars(self).items() if name != "published"}
+        """Return all but what predictions and single rows use, which follows from the rest."""
+        return {name: value for name, value in vars(self).items() if name not in ("published", "one_row")}
 
     def copy(self) -> StreamModel:
         """Return a copy to change; both share what is never changed in place."""
@@ -212,7 +216,7 @@ class StreamModel:
         clone.tested, clone.detector, clone.monitor = deepcopy((self.tested, self.detector, self.monitor))
         clone.pending_calibration, clone.drifts = list(self.pending_calibration), list(self.drifts)
         clone.preparation = None if self.preparation is None else self.preparation.copy()
-        clone.published = None
+        clone.published = clone.one_row = None
         return clone
 
     def snapshot(self) -> StreamModel:
@@ -222,7 +226,7 @@ class StreamModel:
         clone.trust, clone.slopes = self.trust.copy(), self.slopes.copy()
         clone.tested, clone.pending_calibration = deepcopy(self.tested), list(self.pending_calibration)
         clone.detector, clone.drifts = None, []
-        clone.published = clone.preparation = None
+        clone.published = clone.one_row = clone.preparation = None
         return clone
 
     @property
@@ -235,17 +239,29 @@ class StreamModel:
         """Return all that a prediction reads, as it is now."""
         return Answers(self.classes, self.mapping, self.rule)
 
+    def published_with(self, planes: Sequence[Array], trust: Array) -> Published:
+        """Return what readers use if the members have these planes, and so much trust."""
+        rule: PairRule | CommitteeRule
+        if self.committee:
+            rule = CommitteeRule(self.decision, trust, planes, self.n_columns)
+        else:
+            rule = PairRule(self.decision, planes[0])
+        return Published(Answers(self.classes, self.mapping, rule), None)
+
     def publish(self) -> None:
         """Let predictions use what the model has learned; nothing is undone after that."""
-        answers = self.present_answers()
-        self.published = Published(answers, None)  # the last step: an interrupt comes before it, or after the call
+        one = self.one_row
+        published = Published(self.present_answers(), None) if one is None else one.published
+        self.published = published  # the last step: an interrupt comes before it, or after the call
 
     def take_back(self) -> None:
         """Undo a change in place that was not finished."""
         published = self.published
         if published is not None and published.undo is not None:
             published.undo.restore()
-            self.published = Published(published.answers, None)
+            self.published, self.one_row = Published(published.answers, None), None
+        elif self.one_row is not None:
+            self.one_row.take_back()
 
     def begin(self, rows: CheckedRows, parameters: Parameters, landmarks: Array) -> Steps[None]:
         """Learn the first rows, in pieces; those that are not `landmarks` also calibrate the decision rule."""
@@ -287,23 +303,58 @@ class StreamModel:
         """
         if not len(rows):
             return self
+        if undo is None and self._learn_one(rows, parameters):
+            return self
         chunk = self._chunk(rows, parameters)
         self._refuse_heavy(rows, chunk)
         if len(chunk) >= BLOCK_ROWS:
             return self._after_block(chunk, rows.y)
+        self.one_row = None
         if undo is None:
             for member in self.members:
                 member.roots.update_late()
             undo = Undo()
-        undo.keep(self, "trust", "slopes", "pending_calibration", "drifts")
-        if self.monitor is not None:
-            undo.keep(self.monitor)
-        self.published = Published(self.answers, undo)
+        self._begin_change(undo)
         rest: Chunk | None = chunk
         while rest is not None:
             left = rows if rest is chunk else rows.take(slice(len(rows) - len(rest), None))
             rest = self._learn_some(rest, left, parameters, undo)
         return self
+
+    def _learn_one(self, rows: CheckedRows, parameters: Parameters) -> bool:
+        """Learn a single row in the short way; return False, and change nothing, if it is a special one."""
+        X, special = rows.X, self.detector is not None or not self.mapping.bounded
+        if len(rows) > 1 or special or type(X) is not np.ndarray or isinstance(parameters.class_weight, dict):
+            return False
+        one = self.one_row
+        if one is None or not one.ready():
+            one = self.one_row = OneRow(self)
+        own, weight = one.codes.get(rows.y.tolist()[0]), rows.weights.item()
+        if own is None:
+            return False
+        if weight != 1.0:
+            refuse_heavy(rows, rows.weights, self._usual_weight)
+        raw = X.copy() if self.mapping.renewable else None
+        learned, due = one.learn(self.answers.mapped(X), raw, own, weight, rows.ids[0])
+        if learned and (due or self.preparation is not None):
+            undo = Undo(one.take_back)
+            self._begin_change(undo)
+            mapping = self.mapping
+            with few_threads(self.n_columns):
+                if due:
+                    self._bring_up_to_date(undo)
+                if self.preparation is not None:
+                    self._advance(rows.take([0]))  # a copy: it is learned later
+            if due or self.mapping is not mapping:
+                self.one_row = None
+        return learned
+
+    def _begin_change(self, undo: Undo) -> None:
+        """Save in `undo` what changes in every call that is more than a single row, and let `take_back` find it."""
+        undo.keep(self, "trust", "slopes", "pending_calibration", "drifts")
+        if self.monitor is not None:
+            undo.keep(self.monitor)
+        self.published = Published(self.answers, undo)
 
     def _learn_some(self, chunk: Chunk, rows: CheckedRows, parameters: Parameters, undo: Undo) -> Chunk | None:
         """Learn rows in place until something is due, and do it; return the rows that are left, or None.
@@ -326,7 +377,7 @@ class StreamModel:
         part = replace(chunk if n == len(chunk) else chunk.take(slice(0, n)), labels=labels[:n])
         for member in self.members:
             member.remember(undo, np.unique(part.labels[:-1]) if n > 1 else ())
-        tested, n, renew, due = learn_rows(self.members, part, self._watch())
+        tested, n, renew, due = learn_rows(self.members, part, self.watch())
         self._follow_tests(tested, part.take(slice(0, n)) if n < len(part) else part)
         rest = None if n == len(chunk) else chunk.take(slice(n, None))
         if due or renew or self.preparation is not None:
@@ -353,20 +404,20 @@ class StreamModel:
         else:
             self._take_over(found)
 
-    def _watch(self) -> Watch:
+    def watch(self) -> Watch:
         """Return what the compiled loops follow beside the members."""
         trust, slopes = (self.trust, self.slopes) if self.committee else (_NOTHING, _NOTHING)
         monitor = self.monitor
         if monitor is None:
-            return Watch(np.zeros(1), 1.0, np.inf, 0, 0, _NEVER, trust, slopes, RATE)
+            return Watch(np.zeros(1), 1.0, np.inf, np.array([self.clock]), 0, 0, _NEVER, trust, slopes, RATE)
         monitor.residual = monitor.residual.copy()
-        age, grows = self.clock - monitor.since, _NEVER if monitor.grows_after is None else monitor.grows_after
+        grows = _NEVER if monitor.grows_after is None else monitor.grows_after
         # Not before a new map has taken over, so that all chunk sizes renew at the same rows.
         least_age = monitor.least_age + _ROWS_PER_PIECE * len(self.classes) * len(self.members)
         if self.preparation is not None or not self.answering:
             least_age = _NEVER
-        numbers = (monitor.share, monitor.limit, age, least_age, max(grows, least_age))
-        return Watch(monitor.residual, *numbers, trust, slopes, RATE)
+        ages = (np.array([self.clock]), monitor.since, least_age, max(grows, least_age))
+        return Watch(monitor.residual, monitor.share, monitor.limit, *ages, trust, slopes, RATE)
 
     def _bring_up_to_date(self, undo: Undo) -> None:
         """Let every member bring its weights up to date, and one of them solve the planes near one class.
@@ -408,7 +459,7 @@ class StreamModel:
             for member in clone.members:
                 resolve(member)
             if clone.committee:
-                values = [log_chances(result.values) for result in results if result.values is not None]
+                values = [plain_log_chances(result.values) for result in results if result.values is not None]
                 trust_rows(np.stack(values, axis=1), chunk.labels, clone.trust, clone.slopes, RATE)
             clone._follow_tests(results[0], chunk)
             clone.calibrate()
@@ -428,13 +479,18 @@ class StreamModel:
         mapped = answers.mapped(rows.X) if answers is not None and same_map else self.mapping.rows(rows.X)
         return Chunk(mapped, labels, weights, times, rows.ids, raw)
 
+    @property
+    def _usual_weight(self) -> float:
+        """Weight of a usual row; the ridge counts as one too."""
+        least_ridge = self.reg if isinstance(self.reg, float) else float(min(np.ravel(self.reg)))
+        return max(self.members[0].mean_weight, least_ridge)
+
     def _refuse_heavy(self, rows: CheckedRows, chunk: Chunk) -> None:
-        """Raise ValueError for a row next to which all others would be lost; the ridge counts as a usual row too."""
+        """Raise ValueError for a row next to which all others would be lost."""
         heavy = chunk.weights
         if not self.mapping.bounded:
             heavy = heavy * np.einsum("ij,ij->i", chunk.rows, chunk.rows, dtype=np.float64)
-        least_ridge = self.reg if isinstance(self.reg, float) else float(min(np.ravel(self.reg)))
-        refuse_heavy(rows, heavy, max(self.members[0].mean_weight, least_ridge))
+        refuse_heavy(rows, heavy, self._usual_weight)
 
     def takes(self, rows: CheckedRows, parameters: Parameters) -> bool:
         """Whether none of the rows is too heavy."""
@@ -496,7 +552,7 @@ class StreamModel:
 
     def _take_over(self, model: StreamModel) -> None:
         """Become another model, which has learned the same rows."""
-        own = ("published", "detector", "drifts", "lineage")
+        own = ("published", "one_row", "detector", "drifts", "lineage")
         vars(self).update({name: value for name, value in vars(model).items() if name not in own})
         self.preparation, self.answering = None, True
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._arrays import Array
 
 
 class Undo:
-    """Saved objects and parts of arrays; to restore them twice is the same as once."""
+    """Saved objects and parts of arrays; to restore them twice is the same as once.
 
-    def __init__(self) -> None:
+    `before` undoes what was changed before anything was saved here.
+    """
+
+    def __init__(self, before: Callable[[], None] | None = None) -> None:
+        self._before = before
         self._things: dict[int, tuple[Any, dict[str, Any]]] = {}
         self._parts: dict[tuple[int, str], tuple[Array, Any, Array]] = {}
         self._copied: set[tuple[int, str]] = set()
@@ -41,3 +46,5 @@ class Undo:
             array[index] = part
         for thing, before in self._things.values():
             vars(thing).update(before)
+        if self._before is not None:
+            self._before()

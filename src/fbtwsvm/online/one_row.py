@@ -1,0 +1,156 @@
+"""Learn a single row: the arguments of the compiled loops are kept from call to call, and so is what undoes the row.
+
+A stream of single rows spends more time on the way to the compiled loops than in them.  So the arrays are collected
+once, and used until something else than a row changes the model.  Readers must not see planes change, therefore there
+are two copies of planes and trust: readers have one, a row changes the other.  The next row first repeats on its copy
+what the row before has changed, which is little: the planes near one class and those that push it.
+"""
+
+from __future__ import annotations
+
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._arrays import Array
+from ._loops import MemberArrays, Saved, Watch, learn_row, unlearn_row
+from .absorb import Tested, member_arrays, take_numbers
+
+if TYPE_CHECKING:
+    from .model import Published, StreamModel
+
+
+class _Side(NamedTuple):
+    """One of the two copies.
+
+    members, planes  what the loops change, and the planes in it
+    watch, trust     the same
+    published        what readers use once a row has been learned into this copy
+    """
+
+    members: tuple[MemberArrays, ...]
+    planes: tuple[Array, ...]
+    watch: Watch
+    trust: Array
+    published: Published
+
+
+class OneRow:
+    """Learns rows one by one in place, and undoes the last one if the call did not come to its end."""
+
+    def __init__(self, model: StreamModel) -> None:
+        self.model = model
+        self.codes = {label: k for k, label in enumerate(model.classes.tolist())}
+        members, n_classes = model.members, len(model.classes)
+        first = tuple([member_arrays(member, member.planes) for member in members])
+        watch = model.watch()
+        sides = []
+        for copied in (False, True):
+            planes = tuple([member.planes.copy() if copied else member.planes for member in members])
+            trust = model.trust.copy() if copied else model.trust
+            arrays = tuple([part._replace(planes=own) for part, own in zip(first, planes, strict=True)])
+            published = model.published_with(planes, trust)
+            sides.append(_Side(arrays, planes, watch._replace(trust=trust) if model.committee else watch, trust, published))
+        self.sides = tuple(sides)
+        n_members, widest = len(members), max(member.planes.shape[2] for member in members)
+        self.saved = Saved(
+            np.empty((n_members, widest)), np.empty((n_members, 6)), np.empty(n_members), np.empty(1),
+            np.full(1, -1), np.full(1, -1),
+        )  # fmt: skip
+        self.label, self.weight = np.zeros(1, dtype=np.int64), np.ones(1)
+        self.unknown = np.full((n_members if model.committee else 0, n_classes), np.nan)
+        self.learned = np.empty(3, dtype=np.int64)
+        self.before: tuple[Any, ...] = ()  # what Python changes, before the row
+        model.published = sides[0].published
+
+    @property
+    def _front(self) -> int:
+        """Return which of the two copies readers have."""
+        return int(self.model.published is self.sides[1].published)
+
+    def ready(self) -> bool:
+        """Whether readers have one of the two copies, and nobody reads the other one any more."""
+        side = self.sides[1 - self._front]
+        if self.model.published is not self.sides[self._front].published:
+            return False
+        published = side.published
+        answers = published.answers
+        # Each has a name here, belongs to a tuple or an object, and is an argument.
+        if getrefcount(published) > 3 or getrefcount(answers) > 3 or getrefcount(answers.rule) > 2:
+            return False
+        # Planes belong to `planes`, `members` and the rule, have a name here, and are an argument.
+        return all(getrefcount(planes) <= 5 for planes in side.planes)
+
+    @property
+    def published(self) -> Published:
+        """What readers use after the last row."""
+        written = int(self.saved.side[0])
+        return self.sides[self._front if written < 0 else written].published
+
+    def learn(self, rows: Array, raw: Any, own: int, weight: float, name: Any) -> tuple[bool, bool]:
+        """Learn one mapped row of class `own` into the copy that nobody reads.
+
+        Returns whether it was learned, which it is not if a new map is needed first, and whether a member has something
+        to do now.
+        """
+        model = self.model
+        front, back = self._front, 1 - self._front
+        side, other = self.sides[back], self.sides[front]
+        self.label[0], self.weight[0] = own, weight
+        known = self.unknown
+        if model.committee:
+            found = model.answers.rule.known_chances(rows)
+            known = known if found is None else found
+        near, far = np.empty((2, 0 if model.committee else 1, len(model.classes)))
+        numbers = [
+            (member.current_weight, member.mean_weight, member.clock, member.n_rows, pending.count, len(pending.raw))
+            for member in model.members
+            for pending in (member.pending,)
+        ]
+        self.before = (model.clock, len(model.pending_calibration), numbers)
+        learn_row(
+            rows, self.label, self.weight, side.members, other.planes, side.watch, other.trust, self.saved, known,
+            near, far, self.learned, back,
+        )  # fmt: skip
+        learned, _, due = self.learned.tolist()
+        if learned:
+            self._follow(side, raw, name, near, far)
+        else:
+            self.take_back()
+        return bool(learned), bool(due)
+
+    def _follow(self, side: _Side, raw: Any, name: Any, near: Array, far: Array) -> None:
+        """Do in Python what the loops cannot: numbers that are attributes, lists of rows."""
+        model = self.model
+        time = model.clock
+        for member, changed, planes in zip(model.members, side.members, side.planes, strict=True):
+            pending = member.pending
+            place = pending.count
+            pending.times[place], pending.ids[place] = time, name
+            if raw is not None:
+                pending.raw.append(raw)
+            pending.count = place + 1
+            member.planes = planes
+            take_numbers(member, changed)
+        model.trust = side.trust
+        if not model.committee:
+            model.pending_calibration.append((self.label.copy(), np.array([time]), Tested(near, far, None)))
+        model.clock = time + 1
+
+    def take_back(self) -> None:
+        """Undo the last row unless readers have it; to do so twice is the same as once."""
+        written = int(self.saved.side[0])
+        if written < 0 or self.model.published is self.sides[written].published:
+            return
+        model, side, other = self.model, self.sides[written], self.sides[1 - written]
+        model.clock, n_calibration, numbers = self.before
+        for member, planes, changed, before in zip(model.members, other.planes, side.members, numbers, strict=True):
+            member.planes = planes
+            member.current_weight, member.mean_weight, member.clock, member.n_rows, member.pending.count, n_raw = before
+            changed.counters[:] = member.pending.count, member.clock, member.n_rows
+            del member.pending.raw[n_raw:]
+        del model.pending_calibration[n_calibration:]
+        model.trust = other.trust
+        side.watch.clock[0] = model.clock
+        unlearn_row(side.members, side.watch, self.saved)  # the last step: until then, it can be repeated
