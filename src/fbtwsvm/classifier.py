@@ -24,7 +24,7 @@ from .batch.hold_out import group_numbers
 from .batch.model import BatchModel
 from .batch.spool import Spool, are_chunks, chunks_of
 from .features.kernels import KERNELS, Kernel, check_domain
-from .model.check_values import check_first_values, check_spread, check_values, largest_value
+from .model.check_values import all_below, check_first_values, check_spread, check_values
 from .model.decision import Answers
 from .model.importances import gradients, importances
 from .model.inspection import Inspection
@@ -48,7 +48,6 @@ _SCALED_KERNELS = ("rbf", "laplacian", "linear")  # kernels that see columns by 
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 _USUAL = 1e15  # values up to which no check of their size is needed
-_FEW_VALUES = 10_000  # for at most so many values, a copy costs nothing
 _ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state")  # parameters that may change on a stream
 _OF_EXACT_MAP = ("kernel", "gamma", "metric")  # parameters that a fitted map depends on
 _OF_MAP = (*_OF_EXACT_MAP, "feature_map", "n_components")
@@ -686,14 +685,15 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         True
         """
         rows, columns, promised = self._check_stream(X, y, sample_weight, ids, classes)
-        model = self._going_on()
+        parameters = self._parameters()
+        model = self._going_on(parameters)
         if ids is not None and model is not None:
             model.refuse_known(rows.ids)
         if sample_weight is not None:
             rows = rows.take(rows.weights > 0)
         if isinstance(model, StreamModel) and promised is not self._fitted().promised:
             model = model.copy()  # classes and rows are taken in the same step
-        return self._learn(model, rows, columns, promised)
+        return self._learn(model, rows, columns, promised, parameters)
 
     def settle(self) -> Self:
         """Re-solve now: bring the dual variables of all stored rows up to date, rather than when it is next due.
@@ -932,15 +932,15 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         plain = isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 0 and "feature_names_in_" not in columns
         if not plain or X.dtype != dtype or X.shape[1] != columns["n_features_in_"]:
             return False
-        return bool((np.abs(X) < _USUAL).all()) if X.size < _FEW_VALUES else largest_value(X) < _USUAL
+        return all_below(X, _USUAL)
 
     def _check_domain(self, X: Any) -> None:
         if isinstance(self.feature_map, str):  # a given transformer has a domain of its own
             check_domain(self.kernel, X)
 
-    def _going_on(self) -> WarmUpModel | StreamModel | None:
+    def _going_on(self, parameters: Parameters | None = None) -> WarmUpModel | StreamModel | None:
         """Return the model that learns on from here; None before the first row."""
-        model = self._model
+        model, parameters = self._model, self._parameters() if parameters is None else parameters
         if isinstance(model, BatchModel):
             self._refuse_changed(_OF_EXACT_MAP if model.mapping.exact else _OF_MAP)
             if model.sums is not None:
@@ -948,7 +948,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             return stream_from(model, parameters_of(self))
         if isinstance(model, StreamModel):
             model.take_back()  # what an interrupted call may have left
-            if self._parameters() != self._fitted().parameters:
+            began = self._fitted().parameters
+            if parameters is not began and parameters != began:
                 self._refuse_changed(_FIXED)
                 return model.with_options(SolverOptions(self.tol, self.max_iter, self.n_jobs))
         return model
@@ -970,9 +971,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         rows: CheckedRows,
         columns: dict[str, Any],
         promised: Array | None,
+        parameters: Parameters,
     ) -> Self:
         """Learn checked rows: done, or not done at all."""
-        parameters = self._parameters()
         solves = model.n_solves if isinstance(model, StreamModel) else -1
         try:
             fresh = WarmUpModel.begin(rows, parameters) if model is None else model.learn(rows, parameters)
@@ -1097,7 +1098,8 @@ def learn_checked(estimator: FBTWSVM, rows: CheckedRows) -> None:
     estimator._check_domain(rows.X)
     if (learned.model.classes.dtype.kind in "OUS") != (rows.y.dtype.kind in "OUS"):
         raise ValueError(f"The label {rows.y[0]!r} is of another type than those learned so far.")
-    estimator._learn(estimator._going_on(), rows, learned.columns, learned.promised)
+    parameters = estimator._parameters()
+    estimator._learn(estimator._going_on(parameters), rows, learned.columns, learned.promised, parameters)
 
 
 def finish_preparation(estimator: FBTWSVM) -> None:

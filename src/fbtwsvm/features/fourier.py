@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._arrays import Array
-from . import _map_loops
+from ._map_loops import RowLoop, WaveLoop
 from .base import _DEFAULT_COMPONENTS, FeatureMap
 from .gradients import wave_gradient
 from .kernels import SKEW, log_skewed
@@ -119,13 +119,9 @@ class FourierFeatures(FeatureMap):
         waves *= np.sqrt(2.0 / self.n_components)
         return waves
 
-    def map_few(self, X: Any, out: Array) -> bool:
-        """Map a few dense rows into the first columns of `out`; return False if there is no loop for this kernel."""
-        if self.kernel == "skewed_intersection" or not X.dtype == self.frequencies_.dtype == out.dtype:
-            return False
-        scale = X.dtype.type(np.sqrt(2.0 / self.n_components))
-        _map_loops.wave_features(X, self.frequencies_, self.phases_, scale, out)
-        return True
+    def row_loop(self) -> RowLoop | None:
+        """Return the compiled loop for a few dense rows; None if there is none for this kernel."""
+        return None if self.kernel == "skewed_intersection" else WaveLoop(self.frequencies_, self.phases_)
 
     def gradient(self, X: Array, weights: Array) -> Array:
         """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
 from .._linalg import lower_factor
-from . import _map_loops
+from ._map_loops import RbfLoop, RowLoop
 from .base import _DEFAULT_COMPONENTS, FeatureMap
 from .gradients import scaled_kernel_gradient
 from .kernels import KERNELS, Kernel, similarity
@@ -166,16 +166,11 @@ class NystroemFeatures(FeatureMap):
         mapped: Array = multiply(1.0, inverse, columns, lower=True, overwrite_b=not callable(self.kernel)).T
         return mapped
 
-    def map_few(self, X: Any, out: Array) -> bool:
-        """Map a few dense rows into the first columns of `out`; return False if there is no loop for this kernel."""
-        normalisation = self.normalisation_
-        if self.kernel != "rbf" or sp.issparse(self.landmarks_) or not X.dtype == normalisation.dtype == out.dtype:
-            return False
-        metric = np.ones(X.shape[1]) if self.metric_ is None else self.metric_
-        squared = np.square(metric).astype(X.dtype)
-        landmarks = self.landmarks_.astype(X.dtype, copy=False)
-        _map_loops.rbf_features(X, landmarks, squared, X.dtype.type(self.gamma_), normalisation, out)
-        return True
+    def row_loop(self) -> RowLoop | None:
+        """Return the compiled loop for a few dense rows; None if there is none for this kernel."""
+        if self.kernel != "rbf" or sp.issparse(self.landmarks_):
+            return None
+        return RbfLoop(self.landmarks_, self.metric_, self.gamma_, self.normalisation_)
 
     def gradient(self, X: Array, weights: Array) -> Array:
         """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""

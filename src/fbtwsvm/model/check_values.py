@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._arrays import Array, compiled
+
 _LARGEST = {"float64": 1e100, "float32": 1e15}  # values whose squares can be added up
 _SMALLEST = {"float64": 1e-140, "float32": 1e-15}  # if all values are smaller, their squares vanish
 _MOST_SPREAD = 1000.0  # ratio of the ranges of two columns
@@ -43,6 +45,22 @@ def largest_value(X: Any) -> float:
     """Return the largest absolute value; NaN if any value is."""
     values = X.data if sp.issparse(X) else X
     return float(max(values.max(initial=0), -values.min(initial=0))) if values.size else 0.0
+
+
+def all_below(X: Array, limit: float) -> bool:
+    """Whether all absolute values of dense rows are below a limit; False if any value is NaN."""
+    return bool(_all_below(X, limit))
+
+
+@compiled
+def _all_below(X, limit):
+    for i in range(X.shape[0]):
+        beyond = 0
+        for k in range(X.shape[1]):
+            beyond += not abs(X[i, k]) < limit
+        if beyond:
+            return False
+    return True
 
 
 def check_spread(X: Any, n_most: int = 10_000) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 
 from .._arrays import Array, tiles
 from .._threads import Threads, each_in
+from ..features._map_loops import RowLoop
 from ..features.base import FeatureMap
 from ..features.exact import ExactKernel
 from ..features.fourier import FourierFeatures
@@ -237,14 +239,23 @@ class Mapping:
         each_in(threads if self.threaded else None, put, tiles(0, n, _TILE))
         return out
 
-    def _few_rows(self, X: Any) -> Array | None:
-        """Return a few mapped rows by a compiled loop; None if there is none for this map."""
+    @cached_property
+    def _loop(self) -> RowLoop | None:
+        """The compiled loop for a few dense rows; None if there is none for this map."""
         transformer = self.transformer
-        if not isinstance(transformer, (NystroemFeatures, FourierFeatures)) or type(X) is not np.ndarray:
+        return transformer.row_loop() if isinstance(transformer, (NystroemFeatures, FourierFeatures)) else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the arrays of the loop, which follow from the rest."""
+        return {name: value for name, value in vars(self).items() if name != "_loop"}
+
+    def _few_rows(self, X: Any) -> Array | None:
+        """Return a few mapped rows by a compiled loop; None if there is none for these."""
+        loop = self._loop
+        if loop is None or type(X) is not np.ndarray or X.dtype != self.dtype or not X.flags.c_contiguous:
             return None
-        out = np.empty((len(X), transformer._n_features_out + 1), dtype=self.dtype)
-        if not (X.flags.c_contiguous and transformer.map_few(X.astype(self.dtype, copy=False), out)):
-            return None
+        out = np.empty((len(X), self.transformer._n_features_out + 1), dtype=self.dtype)
+        loop(X, out)
         if self.scale != 1.0:
             out *= self.dtype.type(self.scale)
         out[:, -1] = 1.0

@@ -294,31 +294,22 @@ def _learn_row(row, own, sample_weight, member, values, zeta, solved):
 
 @compiled
 def _is_due(member):
-    """Whether a member has something to do before the next row: solve planes, update weights, empty pending rows."""
+    """Whether a member has something to do before the next row: solve planes, update weights, empty pending rows.
+
+    The planes near a class are due when it has grown by half since they were last solved, or after `max_lag` rows of
+    any class.  So a new class, in which every row matters, is solved often at first.
+    """
     clock = member.counters[1]
     if member.numbers[0] > LARGEST_WEIGHT or (member.fades and clock - member.faded_at >= member.hold_lag):
         return True
     if member.counters[0] >= member.labels.shape[0]:
         return True
-    return class_due(member.alive, member.seen, member.since, member.solved_at, clock, member.max_lag) >= 0
-
-
-@compiled
-def class_due(alive, seen, since, solved_at, clock, max_lag):
-    """Return the class near which planes are to be solved next; -1 if none is due.
-
-    A class is due when it has grown by half since it was last solved, or after `max_lag` rows of any class.  So a new
-    class, in which every row matters, is solved often at first.  Classes that have grown come first, then the one that
-    waits longest.
-    """
-    found, grown_found = -1, False
-    for k in range(alive.shape[0]):
-        grown = since[k] >= max(1, seen[k] // GROWN)
-        if alive[k] and (grown or clock - solved_at[k] >= max_lag):
-            longer = found >= 0 and grown == grown_found and solved_at[k] < solved_at[found]
-            if found < 0 or (grown and not grown_found) or longer:
-                found, grown_found = k, grown
-    return found
+    for k in range(member.alive.shape[0]):
+        if member.alive[k] and (
+            member.since[k] >= max(1, member.seen[k] // GROWN) or clock - member.solved_at[k] >= member.max_lag
+        ):
+            return True
+    return False
 
 
 @compiled

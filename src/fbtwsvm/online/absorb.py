@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._arrays import Array
-from ._loops import MemberArrays, Watch, class_due
+from ._loops import GROWN, MemberArrays, Watch
 from ._loops import learn_rows as learn_rows_compiled
 from .fading import weigh
 from .kept import Chunk, Kept
 from .member import Member
+
+_PIECE = 400_000  # elements of the Gram matrices of the classes that are solved in one piece
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,15 @@ def take_numbers(member: Member, changed: MemberArrays) -> None:
     _, member.clock, member.n_rows = changed.counters.tolist()
 
 
-def next_class(member: Member) -> int:
-    """Return the class near which planes are to be solved next; -1 if none is due."""
-    counts = (member.seen, member.since_solve, member.solved_at)
-    return int(class_due(member.alive, *counts, member.clock, member.max_lag))
+def next_classes(member: Member) -> Array:
+    """Return the classes near which planes are to be solved next: as many of those that are due as are one piece.
+
+    Classes that have grown come first, then those that wait longest.
+    """
+    grown = member.since_solve >= np.maximum(1, member.seen // GROWN)
+    due = np.flatnonzero(member.alive & (grown | (member.clock - member.solved_at >= member.max_lag)))
+    order = np.lexsort((member.solved_at[due], ~grown[due]))
+    return due[order[: max(1, _PIECE // member.planes.shape[2] ** 2)]]
 
 
 def learn_block(member: Member, chunk: Chunk, *, every_value: bool = False) -> Tested:

@@ -117,14 +117,14 @@ def _held_before(member: Member, k: int, factor: float) -> bool:
     return abs(factor / passed - 1.0) < _BALANCE_DRIFT
 
 
-def balance(member: Member, tolerance: float = _BALANCE_DRIFT, only: int | None = None) -> None:
-    """Give every class, or one, the same total weight, by its weight so far (class_weight="balanced")."""
+def balance(member: Member, tolerance: float = _BALANCE_DRIFT, only: Array | None = None) -> None:
+    """Give every class, or some, the same total weight, by its weight so far (class_weight="balanced")."""
     counts = member.moments.counts
     alive = counts > 0
     factors = np.ones(member.n_classes)
     factors[alive] = counts[alive].sum() / (alive.sum() * counts[alive])
     changed = np.abs(factors / member.class_factors - 1.0) > tolerance
-    for k in np.flatnonzero(changed) if only is None else np.flatnonzero(changed[[only]]) + only:
+    for k in np.flatnonzero(changed) if only is None else only[changed[only]]:
         ratio = factors[k] / member.class_factors[k]
         member.forgotten.dual_sums[:, k] *= ratio
         member.forgotten.box_sums[:, k] *= ratio

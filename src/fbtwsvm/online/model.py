@@ -21,7 +21,7 @@ from ..model.rows import CheckedRows, calibration_rows, per_class, weights_by_na
 from ..model.settings import Parameters, Settings
 from ..solver.problem import SolverOptions
 from ._loops import Watch, trust_rows
-from .absorb import Tested, learn_block, learn_rows, next_class
+from .absorb import Tested, learn_block, learn_rows, next_classes
 from .calibration import CalibrationRows
 from .certificate import duality_gaps
 from .committee import RATE, CommitteeRule
@@ -284,7 +284,7 @@ class StreamModel:
             for k in range(len(self.classes)):
                 if k == 0 or self.n_columns > _SMALL_MAP:
                     yield
-                left_out = resolve(member, k, None if self.committee else wanted, drop=False)
+                left_out = resolve(member, np.array([k]), None if self.committee else wanted, drop=False)
                 if left_out is not None:
                     found = left_out if found is None else found + left_out
             drop_rows(member, member.kept, np.arange(len(self.classes)))
@@ -420,7 +420,7 @@ class StreamModel:
         return Watch(monitor.residual, monitor.share, monitor.limit, *ages, trust, slopes, RATE)
 
     def _bring_up_to_date(self, undo: Undo) -> None:
-        """Let every member bring its weights up to date, and one of them solve the planes near one class.
+        """Let every member bring its weights up to date, and one of them solve the planes near some classes.
 
         The others that are due wait for the next rows, so that no call takes long; only a new class is solved by all.
         """
@@ -433,9 +433,11 @@ class StreamModel:
             if member.pending.full:
                 member.remember_all(undo, [])
                 member.flush()
-            due = next_class(member)
-            if due >= 0 and (not solved or not member.solved[due].any()):  # planes of a new class must not stay zero
-                member.remember_all(undo, [due])
+            due = next_classes(member)
+            if solved:  # planes of a new class must not stay zero
+                due = due[~member.solved[due].any(axis=1)]
+            if len(due):
+                member.remember_all(undo, due)
                 resolve(member, due)
                 solved = True
                 self.n_solves += 1
@@ -542,7 +544,7 @@ class StreamModel:
             for k in range(len(self.classes)):
                 if k == 0 or self.n_columns > _SMALL_MAP:
                     yield
-                resolve(member, k)
+                resolve(member, np.array([k]))
         model.calibrate()
         return model
 

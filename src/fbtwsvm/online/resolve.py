@@ -34,12 +34,12 @@ class LeftOut:
 
 
 def resolve(
-    member: Member, near: int | None = None, wanted: Array | None = None, *, drop: bool = True
+    member: Member, near: Array | None = None, wanted: Array | None = None, *, drop: bool = True
 ) -> LeftOut | None:
-    """Solve the planes that have changed, near all classes or near one, on the kept rows; then forget and condense.
+    """Solve the planes that have changed, near all classes or some, on the kept rows; then forget and condense.
 
-    With `near`, rows of that class are forgotten and condensed; a stream re-solves one class after another, so that no
-    call takes long.  `wanted` are the times of the calibration rows.  Returns their left-out values, or None if no
+    With `near`, rows of these classes are forgotten and condensed; a stream re-solves a few classes at a time, so that
+    no call takes long.  `wanted` are the times of the calibration rows.  Returns their left-out values, or None if no
     plane was solved.  Without `drop`, all rows are kept until `drop_rows` is called.
     """
     member.flush()
@@ -47,7 +47,7 @@ def resolve(
         expire(member)
     if member.policy.balanced:
         balance(member, only=near)
-    solved = np.arange(member.n_classes) if near is None else np.array([near])
+    solved = np.arange(member.n_classes) if near is None else np.sort(near)
     member.seen[solved] += member.since_solve[solved]
     member.since_solve[solved] = 0
     member.solved_at[solved] = member.clock
