@@ -7,7 +7,8 @@ import pytest
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
-from fbtwsvm.online.absorb import next_class
+from fbtwsvm.online import absorb
+from fbtwsvm.online.absorb import next_classes
 from fbtwsvm.online.resolve import resolve
 from helpers import FOURIER, clouds, stream
 
@@ -46,24 +47,26 @@ def test_a_class_that_comes_and_goes_leaves_the_machine_as_it_was(machine):
 
 def test_a_class_is_due_when_it_has_grown_by_half(machine):
     machine.seen[:], machine.since_solve[:], machine.solved_at[:] = 10, 4, machine.clock
-    assert next_class(machine) == -1
+    assert next_classes(machine).tolist() == []
     machine.since_solve[1] = 5
-    assert next_class(machine) == 1
+    assert next_classes(machine).tolist() == [1]
     machine.solved_at[2] = machine.clock - machine.max_lag
-    assert next_class(machine) == 1  # one that has grown comes first
+    assert next_classes(machine).tolist() == [1, 2]  # one that has grown comes first
     machine.since_solve[1] = 4
-    assert next_class(machine) == 2
+    assert next_classes(machine).tolist() == [2]
 
 
-def test_classes_that_wait_have_their_turn(machine):
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+def test_classes_that_wait_have_their_turn(machine, at_once, monkeypatch):
+    monkeypatch.setattr(absorb, "_PIECE", at_once * machine.planes.shape[2] ** 2)
     machine.since_solve[:] = 0
     machine.solved_at[:] = machine.clock - machine.max_lag - np.array([0, 2, 1])
     found = []
-    for _ in range(3):
-        found.append(next_class(machine))
-        resolve(machine, found[-1])
+    while len(due := next_classes(machine)):
+        assert len(due) <= at_once
+        found += due.tolist()
+        resolve(machine, due)
     assert found == [1, 2, 0]
-    assert next_class(machine) == -1
 
 
 @pytest.mark.parametrize("half_life", [10.0, 33.3, 100.0, 1000.0])
@@ -75,6 +78,7 @@ def test_the_longest_lag_is_ten_half_lives_or_a_thousand_rows(half_life):
 
 def test_a_late_update_of_a_root_changes_nothing_that_is_pickled(machine):
     """The update of the last row is late: a call that learns one row does not copy its root."""
+    assert (machine.roots.low_ranks == -1).all()
     before = pickle.dumps(machine.roots)
     place = machine.roots.late_place.copy()
     assert place[0] >= 0

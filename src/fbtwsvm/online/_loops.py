@@ -17,6 +17,7 @@ from ..model._pair_loops import plain_chances
 from ..model.membership import membership
 
 GROWN = 2  # a class is due when it has grown by one part in so many
+_LEAST_SQUARE = 1e-30  # h'G^-1 h is not smaller: rounding errors must not make it negative
 LARGEST_WEIGHT = 1e6  # when the weight of new rows exceeds this, all weights are rescaled
 
 
@@ -25,6 +26,7 @@ class MemberArrays(NamedTuple):
 
     counts (K,), sums (K, D)  sum of w_i and of w_i h_i
     roots, places (K,)        square roots of G^-1, see `moments.Roots`
+    low_ranks, ridges (K,)    the same
     late, late_place          update of a root that is still to be made, see `moments.Roots`
     ranks (K,)                rows added to a root since it was computed
     planes (K, K, D)          planes
@@ -41,6 +43,7 @@ class MemberArrays(NamedTuple):
     accept_alone              whether a row is accepted if there is no other class
     sum_all                   whether rows that are not accepted are part of the sums
     fades                     whether rows fade, or have faded
+    most_low_rank             rows of a root of low rank at which a full one must be computed
     faded_at, max_lag, hold_lag  as in `member.Member`
     """
 
@@ -48,6 +51,8 @@ class MemberArrays(NamedTuple):
     sums: Array
     roots: Array
     places: Array
+    low_ranks: Array
+    ridges: Array
     late: Array
     late_place: Array
     ranks: Array
@@ -78,6 +83,7 @@ class MemberArrays(NamedTuple):
     accept_alone: bool
     sum_all: bool
     fades: bool
+    most_low_rank: int
     faded_at: int
     max_lag: int
     hold_lag: int
@@ -109,8 +115,9 @@ class Watch(NamedTuple):
 class Saved(NamedTuple):
     """What a single row has changed, of E members: enough to undo it.
 
-    sums (E, D), numbers (E, 6)  of its class: sum, count, whether it is alive, rows in the root and since the last
-                                 re-solve; of the member: weight of a new row and mean sample weight
+    sums (E, D), numbers (E, 7)  of its class: sum, count, whether it is alive, rows in the root and since the last
+                                 re-solve; of the member: weight of a new row and mean sample weight; of its class: rank
+                                 of a root of low rank
     slopes (E,), residual (1,)   as in `Watch`
     side (1,)                    the copy of planes and trust that it has changed; -1 if there is nothing to undo
     label (1,)                   its class, in which the two copies of the planes differ; -1 if they are equal
@@ -188,6 +195,44 @@ def _whiten(root, row, zeta, solved):
 
 
 @compiled
+def _whiten_low_rank(factor, n_rows, ridge, row, solved):
+    """Set solved = G^-1 h = (h - T'T h) / ridge, with the first rows of `factor` as T; return h.solved."""
+    n, zero, share, r = row.shape[0], row.dtype.type(0.0), row.dtype.type(1.0 / ridge), 0
+    for k in range(n):
+        solved[k] = row[k]
+    while r + 4 <= n_rows:
+        first, second, third, fourth = factor[r], factor[r + 1], factor[r + 2], factor[r + 3]
+        a, b, c, d = zero, zero, zero, zero
+        for k in range(n):
+            value = row[k]
+            a += first[k] * value
+            b += second[k] * value
+            c += third[k] * value
+            d += fourth[k] * value
+        for k in range(n):
+            solved[k] -= a * first[k] + b * second[k] + c * third[k] + d * fourth[k]
+        r += 4
+    while r < n_rows:
+        last = factor[r]
+        a = _dot(last, row)
+        for k in range(n):
+            solved[k] -= a * last[k]
+        r += 1
+    for k in range(n):
+        solved[k] *= share
+    return max(_dot(row, solved), _LEAST_SQUARE)
+
+
+@compiled
+def _solve_gram(member, a, row, zeta, solved):
+    """Set solved = G_a^-1 h, with `zeta` as work space; return h'G_a^-1 h."""
+    root, low_rank = member.roots[member.places[a]], member.low_ranks[a]
+    if low_rank >= 0:
+        return _whiten_low_rank(root, low_rank, member.ridges[a], row, solved)
+    return _whiten(root, row, zeta, solved)
+
+
+@compiled
 def _distance(row, total, count):
     """Return the squared distance of a row to the mean total / count."""
     square, share = 0.0, 1.0 / count
@@ -232,7 +277,7 @@ def _dual_steps(row, own, member, values, box, alpha, zeta, solved):
     """Take one coordinate step in every plane that a row violates."""
     for a in range(member.planes.shape[0]):
         if a != own and member.alive[a] and values[a, own] > -1.0:
-            square = _whiten(member.roots[member.places[a]], row, zeta, solved)
+            square = _solve_gram(member, a, row, zeta, solved)
             alpha[a] = min(box[a], (1.0 + values[a, own]) / square)
             _move(member.planes[a, own], alpha[a], solved)
 
@@ -251,13 +296,20 @@ def update_root(roots, late, late_place):
 
 @compiled
 def _near_update(row, own, weight, member, values, zeta, solved):
-    """Update the planes near the class of a row by least squares; the update of its root is written to `late`."""
-    square = _whiten(member.roots[member.places[own]], row, zeta, solved)
-    grown = 1.0 + weight * square
-    factor, late = member.roots.dtype.type((1.0 - 1.0 / np.sqrt(grown)) / square), member.late
-    for k in range(row.shape[0]):
-        late[0, k], late[1, k] = factor * zeta[k], solved[k]
-    member.late_place[0] = member.places[own]
+    """Update the planes near the class of a row by least squares, and its root; that of a full one waits in `late`."""
+    square = _solve_gram(member, own, row, zeta, solved)
+    grown, low_rank = 1.0 + weight * square, member.low_ranks[own]
+    if low_rank >= 0:
+        scale = row.dtype.type(np.sqrt(weight * member.ridges[own] / grown))
+        new = member.roots[member.places[own], low_rank]
+        for k in range(row.shape[0]):
+            new[k] = scale * solved[k]
+        member.low_ranks[own] = low_rank + 1
+    else:
+        factor, late = row.dtype.type((1.0 - 1.0 / np.sqrt(grown)) / square), member.late
+        for k in range(row.shape[0]):
+            late[0, k], late[1, k] = factor * zeta[k], solved[k]
+        member.late_place[0] = member.places[own]
     for b in range(member.planes.shape[0]):
         if b != own:
             _move(member.planes[own, b], weight / grown * values[own, b], solved)
@@ -305,6 +357,8 @@ def _is_due(member):
     if member.counters[0] >= member.labels.shape[0]:
         return True
     for k in range(member.alive.shape[0]):
+        if member.low_ranks[k] >= member.most_low_rank:
+            return True
         if member.alive[k] and (
             member.since[k] >= max(1, member.seen[k] // GROWN) or clock - member.solved_at[k] >= member.max_lag
         ):
@@ -423,6 +477,7 @@ def learn_row(rows, labels, weights, members, planes, watch, trust, saved, known
         numbers = saved.numbers[e]
         numbers[0], numbers[1], numbers[2] = member.counts[own], member.alive[own], member.ranks[own]
         numbers[3], numbers[4], numbers[5] = member.since[own], member.numbers[0], member.numbers[1]
+        numbers[6] = member.low_ranks[own]
     saved.label[0], saved.side[0] = own, side
     learn_rows(rows, labels, weights, members, watch, known, near, far, learned)
 
@@ -441,6 +496,7 @@ def unlearn_row(members, watch, saved):
             member.sums[own, k] = saved.sums[e, k]
         member.counts[own], member.alive[own], member.ranks[own] = numbers[0], numbers[1] > 0.0, np.int64(numbers[2])
         member.since[own], member.numbers[0], member.numbers[1] = np.int64(numbers[3]), numbers[4], numbers[5]
+        member.low_ranks[own] = np.int64(numbers[6])
     saved.side[0] = -1
 
 
@@ -500,3 +556,38 @@ def add_chances(rows, members, trust, chances, total):
             plain_chances(values, chances[i, e])
             for k in range(n_classes):
                 total[i, k] += trust[e] * chances[i, e, k]
+
+
+@compiled
+def low_rank_rows(gram, tolerance, rows):
+    """Write V with V'V = gram, but for diagonal entries up to a tolerance, into `rows` by pivoted Cholesky steps.
+
+    Returns the number of rows, or -1 if there is no room for that many.
+    """
+    most, n = rows.shape
+    left = np.empty(n)
+    for k in range(n):
+        left[k] = gram[k, k]
+    for r in range(most + 1):
+        pivot = 0
+        for k in range(1, n):
+            if left[k] > left[pivot]:
+                pivot = k
+        if left[pivot] <= tolerance:
+            return r
+        if r == most:
+            return -1
+        new = rows[r]
+        for k in range(n):
+            new[k] = gram[pivot, k]
+        for i in range(r):
+            row = rows[i]
+            share = row[pivot]
+            for k in range(n):
+                new[k] -= share * row[k]
+        scale = 1.0 / np.sqrt(left[pivot])
+        for k in range(n):
+            new[k] *= scale
+            left[k] -= new[k] * new[k]
+        left[pivot] = 0.0
+    return -1

@@ -98,14 +98,14 @@ def member_arrays(member: Member, planes: Array) -> MemberArrays:
     # If only accepted rows are summed, the first class must be accepted, or nothing would ever be summed.
     accept_alone, sum_all = policy.accept == "all" or policy.statistics == "kept", policy.statistics == "all"
     return MemberArrays(
-        moments.counts, moments.sums, roots.matrices, roots.places, roots.late, roots.late_place, roots.ranks, planes,
-        member.alive, settings.C, member.class_factors, member.farthest, member.low, member.high, lower, upper,
+        moments.counts, moments.sums, roots.matrices, roots.places, roots.low_ranks, roots.ridges, roots.late,
+        roots.late_place, roots.ranks, planes, member.alive, settings.C, member.class_factors, member.farthest, member.low, member.high, lower, upper,
         member.seen, member.since_solve, member.solved_at,
         pending.rows, pending.labels, pending.weights, pending.alpha, pending.box, pending.reserve,
         np.array((member.current_weight, member.mean_weight)),
         np.array((pending.count, member.clock, member.n_rows)),
         mu, 1.0 - mu, policy.decay, invert, accept_alone, sum_all, member.faded,
-        member.faded_at, member.max_lag, member.hold_lag,
+        max(roots.most_low_rank, 1), member.faded_at, member.max_lag, member.hold_lag,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from .._arrays import Array, class_starts
 from ..solver.factors import stream_gram_factor
 from .kept import Kept
 from .member import Member
+from .moments import Grams
 from .resolve import boxes_of
 
 
@@ -49,7 +50,7 @@ def duality_gaps(member: Member) -> Array:
     return gaps
 
 
-def _grams(member: Member, pending: Kept) -> list[Array]:
+def _grams(member: Member, pending: Kept) -> Grams:
     """Return the Gram matrices, with the rows that were learned since the last re-solve."""
     moments = deepcopy(member.moments)
     summed = ~pending.reserve | (member.policy.statistics == "all")

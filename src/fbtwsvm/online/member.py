@@ -23,7 +23,7 @@ from . import axes
 from .first_features import used_columns
 from .forgotten import Forgotten
 from .kept import Kept
-from .moments import Moments, Roots
+from .moments import Grams, Moments, Roots, most_low_rank
 from .pending import Pending
 from .policy import Policy
 from .undo import Undo
@@ -37,6 +37,8 @@ class Member:
 
     Attributes
     ----------
+    bounded
+        Whether no mapped row is long.
     columns : (D,) or None
         The columns of mapped rows that the member uses: the first features of a nested map, and the bias; None is all.
     moments, roots, planes, gaps, sweeps, bounds
@@ -72,7 +74,14 @@ class Member:
     NEW_CLASS: ClassVar[dict[str, Any]] = {"class_factors": 1.0}
 
     def __init__(
-        self, settings: Settings, policy: Policy, n_columns: int, dtype: np.dtype, n_features: int | None = None
+        self,
+        settings: Settings,
+        policy: Policy,
+        n_columns: int,
+        dtype: np.dtype,
+        n_features: int | None = None,
+        *,
+        bounded: bool = False,
     ) -> None:
         self.columns = None if n_features is None else np.append(np.arange(n_features), n_columns - 1)
         n_columns = n_columns if self.columns is None else len(self.columns)
@@ -81,7 +90,8 @@ class Member:
         self.dtype = dtype
         n_classes = len(settings.reg)
         self.moments = Moments(n_classes, n_columns)
-        self.roots = Roots(n_classes, n_columns, dtype)
+        self.bounded = bounded
+        self.roots = self.empty_roots(n_classes, n_columns)
         self.planes = np.zeros((n_classes, n_classes, n_columns), dtype=dtype)
         self.gaps = np.zeros((n_classes, n_classes))
         self.sweeps = np.zeros((n_classes, n_classes), dtype=np.int64)
@@ -114,10 +124,11 @@ class Member:
         sums = fit.sums
         assert sums is not None
         n_classes = len(fit.classes)
-        member = cls(settings, policy, fit.planes.shape[2], fit.mapping.dtype, n_features)
+        bounded = fit.mapping.bounded
+        member = cls(settings, policy, fit.planes.shape[2], fit.mapping.dtype, n_features, bounded=bounded)
         columns = np.arange(fit.planes.shape[2]) if member.columns is None else member.columns
         member.moments.counts, member.moments.sums = sums.counts.copy(), sums.sums[:, columns]
-        member.moments.grams = [gram[np.ix_(columns, columns)] for gram in sums.grams]
+        member.moments.grams = Grams(gram[np.ix_(columns, columns)] for gram in sums.grams)
         member.planes, member.gaps = fit.planes[..., columns], fit.gaps.copy()
         member.solved[:] = ~np.eye(n_classes, dtype=bool)
         member.ranges = replace(sums.ranges, low=sums.ranges.low.copy(), high=sums.ranges.high.copy())
@@ -180,6 +191,11 @@ class Member:
         ridge: Array = self.settings.reg * self.current_weight
         return ridge
 
+    def empty_roots(self, n_classes: int, n_columns: int) -> Roots:
+        """Return roots that are still to be computed; only bounded rows may have some of low rank."""
+        most = most_low_rank(n_columns, self.dtype, self.settings.reg) if self.bounded else 0
+        return Roots(n_classes, n_columns, self.dtype, most)
+
     def used(self, rows: Array) -> Array:
         """Return the columns of mapped rows that the member uses."""
         return used_columns(rows, self.planes.shape[2])
@@ -207,15 +223,22 @@ class Member:
         self._remember_roots(undo, classes, "ranks")
         self.pending.remember(undo)
 
-    def _remember_roots(self, undo: Undo, classes: Iterable[int], *names: str) -> None:
-        """Save arrays of the roots, and the roots of these classes, and the one that is still to be updated."""
+    def _remember_roots(self, undo: Undo, classes: Iterable[int], *names: str, whole: bool = False) -> None:
+        """Save arrays of the roots, and the roots of these classes, and the one that is still to be updated.
+
+        A root of low rank only grows unless it is computed again, which `whole` says.
+        """
         roots = self.roots
         late = roots.late_place.item()
         if late >= 0:
             undo.keep_part(roots.matrices, late)
-        undo.keep(roots, "late", "late_place", *names)
+        undo.keep(roots, "late", "late_place", "low_ranks", *names)
         for k in classes:
-            undo.keep_part(roots.matrices, int(roots.places[k]))
+            low_rank, place = int(roots.low_ranks[k]), int(roots.places[k])
+            if low_rank < 0:
+                undo.keep_part(roots.matrices, place)
+            elif whole:
+                undo.keep_part(roots.matrices, (place, slice(0, roots.most_low_rank)))
 
     def remember_references(self, undo: Undo) -> None:
         """Save in `undo` what changes when a class comes: pending rows are added, arrays become wider."""
@@ -229,7 +252,7 @@ class Member:
         """Save in `undo` what changes when planes near these classes are solved, or when their rows fade."""
         undo.keep(self, *self.CLASS_AXES)
         undo.keep(self.moments, "counts", "sums", "grams")
-        self._remember_roots(undo, classes, "places", "ranks", "ridges")
+        self._remember_roots(undo, classes, "places", "ranks", "ridges", whole=True)
         undo.keep(self.forgotten, *(name for name in self.forgotten.CLASS_AXES if name != "dual_sums"))
         for k in classes:
             undo.keep_part(self.forgotten.dual_sums, (slice(None), k))
@@ -339,10 +362,10 @@ class Member:
             sums[k] = kept.weights[own] @ rows[own].astype(np.float64)
             if any_left[k]:
                 sums[k] += change @ (self.moments.sums[k] - kept.weights[own] @ kept.rows[own].astype(np.float64))
-        self.moments.sums, self.moments.grams = sums, list(old_grams)
+        self.moments.sums, self.moments.grams = sums, old_grams.copy()
         self.forgotten.dual_sums = self.forgotten.dual_sums @ change.T
         self.kept = replace(kept, rows=rows)
-        self.roots = Roots(self.n_classes, n_columns, self.dtype)
+        self.roots = self.empty_roots(self.n_classes, n_columns)
         self.planes = np.zeros((self.n_classes, self.n_classes, n_columns), dtype=self.dtype)
         self.pending = Pending(self.n_classes, n_columns, self.dtype)
         self.changed_sums[:], self.changed_rows[:] = True, True

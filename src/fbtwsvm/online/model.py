@@ -269,7 +269,8 @@ class StreamModel:
         self.tested = CalibrationRows(0 if self.committee else len(self.classes))
         settings, dtype = self.settings_for(len(self.classes)), self.mapping.dtype
         self.members = [
-            Member(settings, policy, self.n_columns, dtype, self.features_of(policy)) for policy in self.policies
+            Member(settings, policy, self.n_columns, dtype, self.features_of(policy), bounded=self.mapping.bounded)
+            for policy in self.policies
         ]
         yield
         chunk = self._chunk(rows, parameters)
@@ -430,9 +431,12 @@ class StreamModel:
             if needs_rescaling(member) or needs_expiry(member):
                 member.remember_all(undo, range(member.n_classes))
                 bring_weights_up_to_date(member)
-            if member.pending.full:
-                member.remember_all(undo, [])
+            full = member.roots.overfull()
+            if member.pending.full or len(full):
+                member.remember_all(undo, full)
                 member.flush()
+                for k in full:
+                    member.refresh(int(k))
             due = next_classes(member)
             if solved:  # planes of a new class must not stay zero
                 due = due[~member.solved[due].any(axis=1)]

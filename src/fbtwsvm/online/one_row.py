@@ -55,7 +55,7 @@ class OneRow:
         self.sides = tuple(sides)
         n_members, widest = len(members), max(member.planes.shape[2] for member in members)
         self.saved = Saved(
-            np.empty((n_members, widest)), np.empty((n_members, 6)), np.empty(n_members), np.empty(1),
+            np.empty((n_members, widest)), np.empty((n_members, 7)), np.empty(n_members), np.empty(1),
             np.full(1, -1), np.full(1, -1),
         )  # fmt: skip
         self.label, self.weight = np.zeros(1, dtype=np.int64), np.ones(1)

@@ -16,8 +16,6 @@ from .fading import balance, expire
 from .kept import Kept
 from .member import Member
 
-_RIDGE_DRIFT = 1.02  # a root is computed again when the ridge has changed by this factor
-
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -99,8 +97,7 @@ def _changed_planes(member: Member, near: Array) -> Array:
     todo[near] = (member.changed_sums[:, None] | member.changed_rows)[near]
     todo &= np.outer(alive, alive) & ~np.eye(member.n_classes, dtype=bool)
     for k in np.flatnonzero(todo.any(axis=1)):
-        drift = member.ridge[k] / member.roots.ridges[k]
-        if 4 * member.roots.ranks[k] >= member.planes.shape[2] or not 1 / _RIDGE_DRIFT < drift < _RIDGE_DRIFT:
+        if member.roots.outdated(int(k), float(member.ridge[k])):
             member.refresh(int(k))
     member.changed_sums[near], member.changed_rows[near] = False, False
     return todo

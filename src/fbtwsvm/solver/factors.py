@@ -99,21 +99,16 @@ class Whitener:
         return near_products(self, whitened, own)
 
 
-class LowRankWhitener:
-    """A factor of G = reg I + H'H for a class with fewer rows than columns, by Woodbury's identity; never forms G.
+class LowRankRoot:
+    """A factor of G^-1 = (I - T'T) / reg, with few rows T: "whitened" is [h, T h].
 
-    With M = reg I + H H' = L L' and T = L^-1 H,  G^-1 = (I - T'T) / reg.  A "whitened" row is [h, T h].  Products of
-    such rows use `signs`: 1 / reg for the first part, -1 / reg for the second.
+    Products of such rows use `signs`: 1 / reg for the first part, -1 / reg for the second.
     """
 
-    def __init__(self, rows: Array, weights: Array, reg: float) -> None:
-        own = weighted(rows, weights)
-        lower = gram_factor((own @ own.T).astype(np.float64), reg, rows.dtype)
-        self.inverse, _ = dtrtri(lower, lower=True)
-        self.leverage = 1.0 - reg * np.einsum("ij,ij->j", self.inverse, self.inverse)
-        self.inverse = self.inverse.astype(rows.dtype)
-        self.explained = self.inverse @ own
-        self.signs = np.repeat(np.array([1.0, -1.0]) / reg, [rows.shape[1], len(rows)]).astype(rows.dtype)
+    def __init__(self, explained: Array, reg: float) -> None:
+        self.explained = explained
+        sizes = (explained.shape[1], len(explained))
+        self.signs = np.repeat(np.array([1.0, -1.0]) / reg, sizes).astype(explained.dtype)
 
     def rows(self, rows: Array) -> Array:
         """Return [h_i, T h_i] for each row."""
@@ -128,6 +123,25 @@ class LowRankWhitener:
         n_columns = self.explained.shape[1]
         planes: Array = (dual_sums[:, n_columns:] @ self.explained - dual_sums[:, :n_columns]) * self.signs[0]
         return planes
+
+    def near(self, whitened: Array, own: Array, chosen: Array) -> tuple[Array, Array]:
+        """Return products zeta_j.zeta_i of whitened rows with near rows `own`, and w_i zeta_i.zeta_i of these."""
+        return near_products(self, whitened, own)
+
+
+class LowRankWhitener(LowRankRoot):
+    """A factor of G = reg I + H'H for a class with fewer rows than columns, by Woodbury's identity; never forms G.
+
+    With M = reg I + H H' = L L' and T = L^-1 H,  G^-1 = (I - T'T) / reg.
+    """
+
+    def __init__(self, rows: Array, weights: Array, reg: float) -> None:
+        own = weighted(rows, weights)
+        lower = gram_factor((own @ own.T).astype(np.float64), reg, rows.dtype)
+        self.inverse, _ = dtrtri(lower, lower=True)
+        self.leverage = 1.0 - reg * np.einsum("ij,ij->j", self.inverse, self.inverse)
+        self.inverse = self.inverse.astype(rows.dtype)
+        super().__init__(self.inverse @ own, reg)
 
     def near(self, whitened: Array, own: Array, chosen: Array) -> tuple[Array, Array]:
         """Return the products of whitened rows with near rows, and the leverage of the near rows."""
@@ -157,8 +171,9 @@ class Root:
         return near_products(self, whitened, own)
 
 
-def near_products(factor: Whitener | Root, whitened: Array, own: Array) -> tuple[Array, Array]:
+def near_products(factor: Whitener | Root | LowRankRoot, whitened: Array, own: Array) -> tuple[Array, Array]:
     """Return the products of whitened rows with near rows, sqrt(w_i) h_i, and the squares of these."""
     near_rows = factor.rows(own)
-    cross: Array = whitened @ near_rows.T
-    return cross, np.einsum("ij,ij->i", near_rows, near_rows)
+    signed = near_rows * factor.signs if len(factor.signs) else near_rows
+    cross: Array = whitened @ signed.T
+    return cross, np.einsum("ij,ij->i", near_rows, signed)

@@ -16,7 +16,7 @@ from ...online.kept import Kept
 from ...online.landmarks import ResidualMonitor
 from ...online.member import Member, hold_lag
 from ...online.model import StreamModel
-from ...online.moments import Moments, Roots
+from ...online.moments import Grams, Moments, Roots
 from ...online.pending import Pending
 from ...online.policy import Policy
 from ...solver.problem import SolverOptions
@@ -67,15 +67,17 @@ _POLICY = Record(
     },
 )  # fmt: skip
 _MOMENTS = Record(
-    lambda grams, **sums: blank(Moments)(grams=list(grams), **sums),
+    lambda grams, **sums: blank(Moments)(grams=Grams(grams), **sums),
     {"counts": ArrayOf("f8", "K", low=0), "sums": ArrayOf("f8", "K", "D"), "grams": ArrayOf("f8", "K", "D", "D")},
-    parts=lambda moments: {**vars(moments), "grams": _stacked(moments.grams)},
+    parts=lambda moments: {**vars(moments), "grams": _stacked(list(moments.grams))},
 )
 
 
-def _roots(matrices: Any, ranks: Any, ridges: Any) -> Roots:
-    roots = Roots(0, matrices.shape[1], matrices.dtype)
-    roots.matrices, roots.places, roots.ranks, roots.ridges = matrices, np.arange(len(matrices)), ranks, ridges
+def _roots(matrices: Any, ranks: Any, ridges: Any, low_ranks: Any) -> Roots:
+    roots = Roots(len(matrices), matrices.shape[1], matrices.dtype)
+    roots.matrices, roots.ranks, roots.ridges = matrices, ranks, ridges
+    if low_ranks is not None:
+        roots.low_ranks = low_ranks
     return roots
 
 
@@ -85,8 +87,10 @@ _ROOTS = Record(
         "matrices": ArrayOf(FLOATS, "K", "D", "D"),
         "ranks": ArrayOf("i8", "K", low=0, below=2**62),
         "ridges": ArrayOf("f8", "K", low=POSITIVE),
+        "low_ranks": Maybe(ArrayOf("i8", "K", low=-1, below="D")),
     },
     parts=Roots.__getstate__,
+    added={"low_ranks": (5, None)},
 )
 _KEPT = Record(
     Kept,
@@ -192,7 +196,7 @@ def _member(**fields: Any) -> Member:
     fields["kept"] = fields["kept"].by_class()
     fields["columns"] = None if n_features is None else np.append(np.arange(n_features), -1)
     fields["pending"] = Pending(n_classes, n_columns, fields["dtype"]) if pending is None else Pending.of(pending)
-    member: Member = blank(Member)(**fields, accepting=None, hold_lag=hold_lag(fields["policy"]))
+    member: Member = blank(Member)(**fields, accepting=None, bounded=False, hold_lag=hold_lag(fields["policy"]))
     return member
 
 
@@ -269,6 +273,8 @@ def _stream(**fields: Any) -> StreamModel:
     fields["drifts"] = fields["drifts"].tolist()
     n_columns = max(member.planes.shape[2] for member in members)
     for member in members:
+        member.bounded = fields["mapping"].bounded
+        member.roots.most_low_rank = member.empty_roots(0, member.planes.shape[2]).most_low_rank
         if member.columns is not None:
             member.columns[-1] = n_columns - 1
     waiting = [] if pending is None else [pending]
