@@ -94,7 +94,10 @@ def class_starts(labels: Array, n_classes: int) -> Array:
 
 
 def array_bytes(thing: Any, seen: set[int] | None = None) -> int:
-    """Return the bytes of all arrays in an object, each counted once; keys of dictionaries (ids) count too."""
+    """Return the bytes of all arrays in an object, each counted once; keys of dictionaries (ids) count too.
+
+    An object may have a method `held` that returns those of its arrays that take memory.
+    """
     seen = set() if seen is None else seen
     if id(thing) in seen:
         return 0
@@ -108,4 +111,6 @@ def array_bytes(thing: Any, seen: set[int] | None = None) -> int:
         return keys + sum(array_bytes(value, seen) for value in thing.values())
     if isinstance(thing, (list, tuple)):
         return sum(array_bytes(item, seen) for item in thing)
+    if hasattr(thing, "held"):
+        return array_bytes(thing.held(), seen)
     return sum(array_bytes(value, seen) for value in vars(thing).values()) if hasattr(thing, "__dict__") else 0

@@ -64,7 +64,18 @@ def next_classes(member: Member) -> Array:
     grown = member.since_solve >= np.maximum(1, member.seen // GROWN)
     due = np.flatnonzero(member.alive & (grown | (member.clock - member.solved_at >= member.max_lag)))
     order = np.lexsort((member.solved_at[due], ~grown[due]))
-    return due[order[: max(1, _PIECE // member.planes.shape[2] ** 2)]]
+    return due[order[: _at_once(member)]]
+
+
+def in_pieces(member: Member) -> list[Array]:
+    """Return all classes, in parts that are one piece each."""
+    size = _at_once(member)
+    return [np.arange(first, min(first + size, member.n_classes)) for first in range(0, member.n_classes, size)]
+
+
+def _at_once(member: Member) -> int:
+    """Return near how many classes planes are solved in one piece."""
+    return int(max(1, _PIECE // member.planes.shape[2] ** 2))
 
 
 def learn_block(member: Member, chunk: Chunk, *, every_value: bool = False) -> Tested:

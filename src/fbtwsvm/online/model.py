@@ -21,7 +21,7 @@ from ..model.rows import CheckedRows, calibration_rows, per_class, weights_by_na
 from ..model.settings import Parameters, Settings
 from ..solver.problem import SolverOptions
 from ._loops import Watch, trust_rows
-from .absorb import Tested, learn_block, learn_rows, next_classes
+from .absorb import Tested, in_pieces, learn_block, learn_rows, next_classes
 from .calibration import CalibrationRows
 from .certificate import duality_gaps
 from .committee import RATE, CommitteeRule
@@ -45,7 +45,6 @@ _CALIBRATION_ROWS = 256  # of each class, when their left-out values are compute
 _STREAM_COMPONENTS = 300  # features of the map of a stream for n_components="auto"
 _NOTHING, _NEVER = np.empty(0), np.iinfo(np.int64).max
 _REMAPPED_AT_ONCE = 3  # classes whose sums are carried over to a new map in one piece
-_SMALL_MAP = 64  # columns of a map so small that all classes of a member are one piece
 _ROWS_PER_PIECE = 10  # landmarks are not renewed again before so many rows for each piece that it takes
 BLOCK_ROWS = 1000  # so many rows in a call are learned as a block
 
@@ -282,10 +281,9 @@ class StreamModel:
             learn_block(member, chunk)
         found: LeftOut | None = None
         for member in self.members:
-            for k in range(len(self.classes)):
-                if k == 0 or self.n_columns > _SMALL_MAP:
-                    yield
-                left_out = resolve(member, np.array([k]), None if self.committee else wanted, drop=False)
+            for near in in_pieces(member):
+                yield
+                left_out = resolve(member, near, None if self.committee else wanted, drop=False)
                 if left_out is not None:
                     found = left_out if found is None else found + left_out
             drop_rows(member, member.kept, np.arange(len(self.classes)))
@@ -545,10 +543,9 @@ class StreamModel:
                 if k % _REMAPPED_AT_ONCE == 0:
                     yield
                 remap_class(k)
-            for k in range(len(self.classes)):
-                if k == 0 or self.n_columns > _SMALL_MAP:
-                    yield
-                resolve(member, np.array([k]))
+            for near in in_pieces(member):
+                yield
+                resolve(member, near)
         model.calibrate()
         return model
 

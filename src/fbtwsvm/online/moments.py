@@ -17,7 +17,7 @@ from ._loops import low_rank_rows, update_root
 _NEVER = np.iinfo(np.int64).max // 4
 _RIDGE_DRIFT = 1.02  # a root is computed again when the ridge has changed by this factor
 _MOST_WAITING = 64  # rows of a class that are not yet added to its Gram matrix
-_MORE_PLACES = 8  # roots of new classes, when there is no free place
+_FREE_PLACES, _FREE_BYTES = 64, 2**25  # most free places for roots of new classes, and their bytes
 
 
 class Grams:
@@ -167,7 +167,7 @@ class Roots:
     NEW_CLASS: ClassVar[dict[str, Any]] = {"ranks": _NEVER, "ridges": 1.0, "low_ranks": -1}
 
     def __init__(self, n_classes: int, n_columns: int, dtype: np.dtype, most_low_rank: int = 0) -> None:
-        self.matrices = np.zeros((n_classes, n_columns, n_columns), dtype=dtype)
+        self.matrices = _places(n_classes, n_columns, dtype)
         self.places = np.arange(n_classes)
         self.low_ranks = np.full(n_classes, -1)
         self.most_low_rank = most_low_rank  # roots of low rank have fewer rows than this; 0 if all are full ones
@@ -187,6 +187,10 @@ class Roots:
             update_root(matrices, self.late, place)
         parts = {"matrices": matrices, "places": np.arange(len(self.places)), "late": late, "late_place": place}
         return {**vars(self), **parts}
+
+    def held(self) -> list[Array]:
+        """Return the arrays that take memory: without free places."""
+        return [self.matrices[: len(self.places)], self.places, self.low_ranks, self.ranks, self.ridges, self.late]
 
     def of(self, k: int) -> Array:
         """Return the matrix of class k, to read or change."""
@@ -212,8 +216,10 @@ class Roots:
         if not len(free):
             free = np.array([len(self.matrices)])
             n_columns = self.matrices.shape[1]
-            more = np.empty((len(self.matrices) + _MORE_PLACES, n_columns, n_columns), dtype=self.matrices.dtype)
-            more[: len(self.matrices)] = self.matrices
+            more = _places(len(self.matrices), n_columns, self.matrices.dtype)
+            for place, low_rank in zip(self.places, self.low_ranks, strict=True):
+                used = slice(0, n_columns if low_rank < 0 else low_rank)
+                more[place, used] = self.matrices[place, used]
             self.matrices = more
         axes.insert_class(self, k)
         self.places[k] = free[0]
@@ -277,6 +283,12 @@ class Roots:
         """Return the root of class k as a factor for the solver."""
         root, low_rank = self.of(k), self.low_ranks[k]
         return Root(root) if low_rank < 0 else LowRankRoot(root[:low_rank], float(self.ridges[k]))
+
+
+def _places(n_classes: int, n_columns: int, dtype: np.dtype) -> Array:
+    """Return room for the roots of so many classes and of new ones, which takes no memory before it is written to."""
+    n_free = max(1, min(_FREE_PLACES, _FREE_BYTES // max(1, n_columns**2 * dtype.itemsize)))
+    return np.empty((n_classes + n_free, n_columns, n_columns), dtype=dtype)
 
 
 def most_low_rank(n_columns: int, dtype: np.dtype, reg: Array) -> int:
