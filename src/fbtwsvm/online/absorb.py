@@ -57,14 +57,18 @@ def take_numbers(member: Member, changed: MemberArrays) -> None:
 
 
 def next_classes(member: Member) -> Array:
-    """Return the classes near which planes are to be solved next: as many of those that are due as are one piece.
+    """Return the classes near which planes are to be solved next: as many as are one piece; none if none is due.
 
-    Classes that have grown come first, then those that wait longest.
+    Those that have grown come first, then those that wait longest, then those that are half of the way to being due:
+    much of the work is the same for one class and for several.
     """
-    grown = member.since_solve >= np.maximum(1, member.seen // GROWN)
-    due = np.flatnonzero(member.alive & (grown | (member.clock - member.solved_at >= member.max_lag)))
-    order = np.lexsort((member.solved_at[due], ~grown[due]))
-    return due[order[: _at_once(member)]]
+    growth = member.since_solve / np.maximum(1, member.seen // GROWN)
+    waited = (member.clock - member.solved_at) / member.max_lag
+    progress = np.where(member.alive, np.maximum(growth, waited), 0.0)
+    if progress.max(initial=0.0) < 1.0:
+        return np.empty(0, dtype=np.int64)
+    order = np.lexsort((member.solved_at, -np.minimum(progress, 1.0), growth < 1.0))[: _at_once(member)]
+    return order[progress[order] >= 0.5]
 
 
 def in_pieces(member: Member) -> list[Array]:

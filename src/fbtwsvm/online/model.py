@@ -739,7 +739,8 @@ class StreamModel:
         if self.committee:
             self.decision = Decision.plain(n_classes, settings.multiclass, "value")
             return
-        waiting = sum(len(labels) for labels, _, _ in self.pending_calibration)
+        pending = self.pending_calibration  # of rows that have come one after another
+        waiting = int(pending[-1][1][-1] - pending[0][1][0]) + 1 if pending else 0
         if at_once or self.tested.due(waiting) or len(self.decision.slopes) != n_classes:
             self._flush_calibration(undo)
             if undo is not None:
