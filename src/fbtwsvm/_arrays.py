@@ -83,6 +83,20 @@ def _compile(function: Callable[..., Any], fastmath: Any) -> Callable[..., Any]:
     return machine_code
 
 
+def code_for(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return the machine code of a compiled function for arguments like these.
+
+    A call of the function itself looks at the types of all arguments first, which takes microseconds if there are many.
+    Arguments of other types are refused.
+    """
+    if not isinstance(function, numba.core.dispatcher.Dispatcher):  # compilation is switched off
+        return function
+    types = tuple(numba.typeof(argument) for argument in arguments)
+    function.compile(types)
+    code: Callable[..., Any] = function.get_overload(types)
+    return code
+
+
 def tiles(first: int, last: int, size: int) -> list[slice]:
     """Cut the rows from `first` to `last` into slices of at most `size`."""
     return [slice(start, min(start + size, last)) for start in range(int(first), int(last), size)]

@@ -14,7 +14,7 @@ from .fading import weigh
 from .kept import Chunk, Kept
 from .member import Member
 
-_PIECE = 400_000  # elements of the Gram matrices of the classes that are solved in one piece
+_PIECE = 600_000  # elements of the Gram matrices of the classes that are solved in one piece
 
 
 @dataclass(frozen=True)

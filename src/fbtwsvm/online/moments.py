@@ -14,7 +14,7 @@ from ..solver.factors import LowRankRoot, Root, gram_matrix, stream_gram_factor,
 from . import axes
 from ._loops import low_rank_rows, update_root
 
-_NEVER = np.iinfo(np.int64).max // 4
+_NEVER = 2**50  # rows; a float is exact up to here
 _RIDGE_DRIFT = 1.02  # a root is computed again when the ridge has changed by this factor
 _MOST_WAITING = 64  # rows of a class that are not yet added to its Gram matrix
 _FREE_PLACES, _FREE_BYTES = 64, 2**25  # most free places for roots of new classes, and their bytes

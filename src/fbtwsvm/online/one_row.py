@@ -8,17 +8,30 @@ what the row before has changed, which is little: the planes near one class and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import Array
-from ._loops import MemberArrays, Saved, Watch, learn_row, unlearn_row
+from .._arrays import Array, code_for
+from ._loops import MemberArrays, Saved, Watch, unlearn_row
+from ._loops import learn_row as learn_row_compiled
 from .absorb import Tested, member_arrays, take_numbers
 
 if TYPE_CHECKING:
     from .model import Published, StreamModel
+
+_CODE: dict[tuple[Any, int], Callable[..., None]] = {}  # that of `learn_row`, by precision and number of members
+
+
+def learn_row(usual: bool, rows: Array, *arguments: Any) -> None:
+    """Call the compiled loop; arrays that are `usual` in the order of their elements need no look at their types."""
+    kind = (rows.dtype, len(arguments[2]))
+    if usual and kind not in _CODE:
+        _CODE[kind] = code_for(learn_row_compiled, (rows, *arguments))
+    code = _CODE[kind] if usual else learn_row_compiled
+    code(rows, *arguments)
 
 
 class _Side(NamedTuple):
@@ -51,7 +64,8 @@ class OneRow:
             trust = model.trust.copy() if copied else model.trust
             arrays = tuple([part._replace(planes=own) for part, own in zip(first, planes, strict=True)])
             published = model.published_with(planes, trust)
-            sides.append(_Side(arrays, planes, watch._replace(trust=trust) if model.committee else watch, trust, published))
+            followed = watch._replace(trust=trust) if model.committee else watch
+            sides.append(_Side(arrays, planes, followed, trust, published))
         self.sides = tuple(sides)
         n_members, widest = len(members), max(member.planes.shape[2] for member in members)
         self.saved = Saved(
@@ -61,6 +75,8 @@ class OneRow:
         self.label, self.weight = np.zeros(1, dtype=np.int64), np.ones(1)
         self.unknown = np.full((n_members if model.committee else 0, n_classes), np.nan)
         self.learned = np.empty(3, dtype=np.int64)
+        parts = [part for side in sides for part in side.members]
+        self.usual = all(value.flags.carray for part in parts for value in part if isinstance(value, np.ndarray))
         self.before: tuple[Any, ...] = ()  # what Python changes, before the row
         model.published = sides[0].published
 
@@ -110,8 +126,8 @@ class OneRow:
         ]
         self.before = (model.clock, len(model.pending_calibration), numbers)
         learn_row(
-            rows, self.label, self.weight, side.members, other.planes, side.watch, other.trust, self.saved, known,
-            near, far, self.learned, back,
+            self.usual, rows, self.label, self.weight, side.members, other.planes, side.watch, other.trust, self.saved,
+            known, near, far, self.learned, back,
         )  # fmt: skip
         learned, _, due = self.learned.tolist()
         if learned:
