@@ -6,7 +6,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
 from fbtwsvm.model.decision import PairRule
-from fbtwsvm.online._loops import trust_rows
+from fbtwsvm.online._committee_loops import trust_rows
 from fbtwsvm.online.committee import RATE
 from helpers import clouds, stream
 

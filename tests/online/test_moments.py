@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fbtwsvm.online import axes
-from fbtwsvm.online.moments import Moments, Roots
+from fbtwsvm.online.moments import Moments
+from fbtwsvm.online.roots import Roots
 from fbtwsvm.solver.factors import Root, gram_matrix
 from reference import REG, some_rows, system
 

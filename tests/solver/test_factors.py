@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fbtwsvm.online.moments import Roots
+from fbtwsvm.online.roots import Roots
 from fbtwsvm.solver.factors import LowRankWhitener, Whitener, gram_matrix, weighted
 from reference import REG, some_rows, system
 

@@ -1,4 +1,4 @@
-"""The compiled loops of a stream: learning row by row, and trust in the members of a committee.
+"""The compiled loops of a stream: learning row by row.
 
 A row of class b with weight w updates two kinds of planes.  Planes near b take a step of recursive least squares,
 u_bk <- u_bk - w (h.u_bk) G_b^-1 h with the new G_b.  Planes near another class a that the row violates take one dual
@@ -15,9 +15,12 @@ import numpy as np
 from .._arrays import Array, compiled
 from ..model._pair_loops import plain_chances
 from ..model.membership import membership
+from ._committee_loops import trust_row, use_columns
+from ._root_loops import dot, update_root, values_of, whiten, whiten_low_rank
 
 GROWN = 2  # a class is due when it has grown by one part in so many
-_LEAST_SQUARE = 1e-30  # h'G^-1 h is not smaller: rounding errors must not make it negative
+_WELL_KNOWN = 0.125  # a full root may miss a row with a smaller w h'G^-1 h
+_FEW_ROWS = 4  # of all rows of a class, it may miss one part in so many
 LARGEST_WEIGHT = 1e6  # when the weight of new rows exceeds this, all weights are rescaled
 
 
@@ -132,104 +135,12 @@ class Saved(NamedTuple):
 
 
 @compiled
-def _dot(left, right):
-    """Return the inner product of two vectors."""
-    total = left.dtype.type(0.0)
-    for k in range(left.shape[0]):
-        total += left[k] * right[k]
-    return total
-
-
-@compiled
-def _values(row, planes, values):
-    """Set values_k = row.planes_k, for four planes at a time: the row is read once for all four."""
-    zero, k = row.dtype.type(0.0), 0
-    while k + 4 <= planes.shape[0]:
-        first, second, third, fourth = planes[k], planes[k + 1], planes[k + 2], planes[k + 3]
-        a, b, c, d = zero, zero, zero, zero
-        for j in range(row.shape[0]):
-            value = row[j]
-            a += value * first[j]
-            b += value * second[j]
-            c += value * third[j]
-            d += value * fourth[j]
-        values[k], values[k + 1], values[k + 2], values[k + 3] = a, b, c, d
-        k += 4
-    while k < planes.shape[0]:
-        values[k] = _dot(row, planes[k])
-        k += 1
-
-
-@compiled
-def _whiten(root, row, zeta, solved):
-    """Set zeta = R h and solved = R'zeta = G^-1 h; return ||zeta||^2.
-
-    Four rows of R at a time: they are still in the cache for the second product, and its sums are read once for four.
-    """
-    n, zero, square, r = root.shape[0], root.dtype.type(0.0), 0.0, 0
-    for k in range(n):
-        solved[k] = zero
-    while r + 4 <= n:
-        first, second, third, fourth = root[r], root[r + 1], root[r + 2], root[r + 3]
-        a, b, c, d = zero, zero, zero, zero
-        for k in range(n):
-            value = row[k]
-            a += first[k] * value
-            b += second[k] * value
-            c += third[k] * value
-            d += fourth[k] * value
-        for k in range(n):
-            solved[k] += a * first[k] + b * second[k] + c * third[k] + d * fourth[k]
-        zeta[r], zeta[r + 1], zeta[r + 2], zeta[r + 3] = a, b, c, d
-        square += a * a + b * b + c * c + d * d
-        r += 4
-    while r < n:
-        last = root[r]
-        a = _dot(last, row)
-        for k in range(n):
-            solved[k] += a * last[k]
-        zeta[r] = a
-        square += a * a
-        r += 1
-    return square
-
-
-@compiled
-def _whiten_low_rank(factor, n_rows, ridge, row, solved):
-    """Set solved = G^-1 h = (h - T'T h) / ridge, with the first rows of `factor` as T; return h.solved."""
-    n, zero, share, r = row.shape[0], row.dtype.type(0.0), row.dtype.type(1.0 / ridge), 0
-    for k in range(n):
-        solved[k] = row[k]
-    while r + 4 <= n_rows:
-        first, second, third, fourth = factor[r], factor[r + 1], factor[r + 2], factor[r + 3]
-        a, b, c, d = zero, zero, zero, zero
-        for k in range(n):
-            value = row[k]
-            a += first[k] * value
-            b += second[k] * value
-            c += third[k] * value
-            d += fourth[k] * value
-        for k in range(n):
-            solved[k] -= a * first[k] + b * second[k] + c * third[k] + d * fourth[k]
-        r += 4
-    while r < n_rows:
-        last = factor[r]
-        a = _dot(last, row)
-        for k in range(n):
-            solved[k] -= a * last[k]
-        r += 1
-    for k in range(n):
-        solved[k] *= share
-    return max(_dot(row, solved), _LEAST_SQUARE)
-
-
-@compiled
 def _solve_gram(member, a, row, zeta, solved):
     """Set solved = G_a^-1 h, with `zeta` as work space; return h'G_a^-1 h."""
     root, low_rank = member.roots[member.places[a]], member.low_ranks[a]
     if low_rank >= 0:
-        return _whiten_low_rank(root, low_rank, member.ridges[a], row, solved)
-    return _whiten(root, row, zeta, solved)
+        return whiten_low_rank(root, low_rank, member.ridges[a], row, solved)
+    return whiten(root, row, zeta, solved)
 
 
 @compiled
@@ -283,20 +194,12 @@ def _dual_steps(row, own, member, values, box, alpha, zeta, solved):
 
 
 @compiled
-def update_root(roots, late, late_place):
-    """Make the update that is still to be made, if there is one: subtract late_0 late_1' from a root."""
-    if late_place[0] >= 0:
-        root, left, right = roots[late_place[0]], late[0], late[1]
-        for r in range(root.shape[0]):
-            factor = left[r]
-            for k in range(root.shape[1]):
-                root[r, k] -= factor * right[k]
-        late_place[0] = -1
-
-
-@compiled
 def _near_update(row, own, weight, member, values, zeta, solved):
-    """Update the planes near the class of a row by least squares, and its root; that of a full one waits in `late`."""
+    """Update the planes near the class of a row by least squares, and its root; that of a full one waits in `late`.
+
+    A row that its class knows well changes a full root so little that this can wait until it is computed again, as long
+    as it misses only a small part of the weight of the class.
+    """
     square = _solve_gram(member, own, row, zeta, solved)
     grown, low_rank = 1.0 + weight * square, member.low_ranks[own]
     if low_rank >= 0:
@@ -305,7 +208,7 @@ def _near_update(row, own, weight, member, values, zeta, solved):
         for k in range(row.shape[0]):
             new[k] = scale * solved[k]
         member.low_ranks[own] = low_rank + 1
-    else:
+    elif weight * square > _WELL_KNOWN or _FEW_ROWS * member.ranks[own] * member.numbers[0] > member.counts[own]:
         factor, late = row.dtype.type((1.0 - 1.0 / np.sqrt(grown)) / square), member.late
         for k in range(row.shape[0]):
             late[0, k], late[1, k] = factor * zeta[k], solved[k]
@@ -387,21 +290,12 @@ def needs_new_map(row, watch):
 
 
 @compiled
-def _use_columns(row, used):
-    """Copy the columns that a member uses: the first features, and the bias."""
-    last = used.shape[0] - 1
-    for k in range(last):
-        used[k] = row[k]
-    used[last] = row[row.shape[0] - 1]
-
-
-@compiled
 def _own_values(row, own, planes, values):
     """Write the values of a row in the planes near its class and in those that push it."""
-    _values(row, planes[own], values[own])
+    values_of(row, planes[own], values[own])
     for a in range(planes.shape[0]):
         if a != own:
-            values[a, own] = _dot(row, planes[a, own])
+            values[a, own] = dot(row, planes[a, own])
 
 
 @compiled
@@ -428,20 +322,20 @@ def learn_rows(rows, labels, weights, members, watch, known, near, far, learned)
             member = members[e]
             size = member.planes.shape[2]
             row, zeta, solved = work[0, :size], work[1, :size], work[2, :size]
-            _use_columns(rows[i], row)
+            use_columns(rows[i], row)
             if committee and i == 0 and known[e, 0] == known[e, 0]:
                 chances[e] = known[e]
                 _own_values(row, own, member.planes, values[e])
             elif committee:
                 for a in range(n_classes):
-                    _values(row, member.planes[a], values[e, a])
+                    values_of(row, member.planes[a], values[e, a])
                 plain_chances(values[e], chances[e])
             else:
                 _own_values(row, own, member.planes, values[e])
             update_root(member.roots, member.late, member.late_place)
             _learn_row(row, own, weights[i], member, values[e], zeta, solved)
         if committee:
-            _trust_row(chances, own, watch.trust, watch.slopes, watch.rate)
+            trust_row(chances, own, watch.trust, watch.slopes, watch.rate)
         else:
             for k in range(n_classes):
                 near[i, k], far[i, k] = values[0, own, k], values[0, k, own]
@@ -498,96 +392,3 @@ def unlearn_row(members, watch, saved):
         member.since[own], member.numbers[0], member.numbers[1] = np.int64(numbers[3]), numbers[4], numbers[5]
         member.low_ranks[own] = np.int64(numbers[6])
     saved.side[0] = -1
-
-
-@compiled
-def _trust_row(chances, own, trust, slopes, rate):
-    """Update the trust in each member after a row of class `own`; changes `trust` and `slopes` in place.
-
-    `chances` (n_members, K) are log-probabilities before the row was learned; sum_e trust_e chances_e are those of the
-    committee.  A step goes along the gradient of the log-likelihood, divided by its running root mean square.
-    """
-    n_members, n_classes = chances.shape
-    together = np.empty(n_classes)
-    largest = -np.inf
-    for k in range(n_classes):
-        together[k] = 0.0
-        for e in range(n_members):
-            together[k] += trust[e] * chances[e, k]
-        largest = max(largest, together[k])
-    total = 0.0
-    for k in range(n_classes):
-        together[k] = np.exp(together[k] - largest)
-        total += together[k]
-    for e in range(n_members):
-        gradient = chances[e, own]
-        for k in range(n_classes):
-            gradient -= together[k] / total * chances[e, k]
-        slopes[e] += 0.001 * (gradient * gradient - slopes[e])
-        trust[e] = max(0.0, trust[e] + rate * gradient / np.sqrt(slopes[e]))
-
-
-@compiled
-def trust_rows(chances, labels, trust, slopes, rate):
-    """Update the trust in each member after each row of a block, whose chances are (n, n_members, K)."""
-    for i in range(chances.shape[0]):
-        _trust_row(chances[i], labels[i], trust, slopes, rate)
-
-
-@compiled
-def add_chances(rows, members, trust, chances, total):
-    """Add up the log-probabilities (n, K) of the classes of rows, from the planes of all members, weighted by trust.
-
-    `chances` (n, E, K) become those of each member that is trusted, and NaN for the others.
-    """
-    n_classes = total.shape[1]
-    values = np.empty((n_classes, n_classes))
-    work = np.empty(rows.shape[1], dtype=rows.dtype)
-    for i in range(rows.shape[0]):
-        for e in range(len(members)):
-            if not trust[e] > 0.0:
-                chances[i, e] = np.nan
-                continue
-            planes = members[e]
-            row = work[: planes.shape[2]]
-            _use_columns(rows[i], row)
-            for a in range(n_classes):
-                _values(row, planes[a], values[a])
-            plain_chances(values, chances[i, e])
-            for k in range(n_classes):
-                total[i, k] += trust[e] * chances[i, e, k]
-
-
-@compiled
-def low_rank_rows(gram, tolerance, rows):
-    """Write V with V'V = gram, but for diagonal entries up to a tolerance, into `rows` by pivoted Cholesky steps.
-
-    Returns the number of rows, or -1 if there is no room for that many.
-    """
-    most, n = rows.shape
-    left = np.empty(n)
-    for k in range(n):
-        left[k] = gram[k, k]
-    for r in range(most + 1):
-        pivot = 0
-        for k in range(1, n):
-            if left[k] > left[pivot]:
-                pivot = k
-        if left[pivot] <= tolerance:
-            return r
-        if r == most:
-            return -1
-        new = rows[r]
-        for k in range(n):
-            new[k] = gram[pivot, k]
-        for i in range(r):
-            row = rows[i]
-            share = row[pivot]
-            for k in range(n):
-                new[k] -= share * row[k]
-        scale = 1.0 / np.sqrt(left[pivot])
-        for k in range(n):
-            new[k] *= scale
-            left[k] -= new[k] * new[k]
-        left[pivot] = 0.0
-    return -1

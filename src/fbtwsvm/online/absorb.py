@@ -114,7 +114,8 @@ def member_arrays(member: Member, planes: Array) -> MemberArrays:
     accept_alone, sum_all = policy.accept == "all" or policy.statistics == "kept", policy.statistics == "all"
     return MemberArrays(
         moments.counts, moments.sums, roots.matrices, roots.places, roots.low_ranks, roots.ridges, roots.late,
-        roots.late_place, roots.ranks, planes, member.alive, settings.C, member.class_factors, member.farthest, member.low, member.high, lower, upper,
+        roots.late_place, roots.ranks, planes, member.alive,
+        settings.C, member.class_factors, member.farthest, member.low, member.high, lower, upper,
         member.seen, member.since_solve, member.solved_at,
         pending.rows, pending.labels, pending.weights, pending.alpha, pending.box, pending.reserve,
         np.array((member.current_weight, member.mean_weight)),

@@ -29,7 +29,7 @@ def duality_gaps(member: Member) -> Array:
     grams = _grams(member, pending)
     gaps = np.zeros((member.n_classes, member.n_classes))
     for a in alive:
-        gram, ridge = member.class_factors[a] * grams[a], float(member.ridge[a])
+        gram, ridge = member.class_factors[a] * grams[int(a)], float(member.ridge[a])
         lower = stream_gram_factor(gram, ridge, member.dtype)
         others = alive[alive != a]
         planes = member.planes[a, others].astype(np.float64)

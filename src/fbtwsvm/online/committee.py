@@ -12,7 +12,7 @@ from scipy.special import softmax
 from .._arrays import Array
 from ..model._pair_loops import LEAST_CHANCE, plain_log_chances
 from ..model.decision import Decision, plane_value_tiles
-from ._loops import add_chances
+from ._committee_loops import add_chances
 from .first_features import used_columns, with_all_columns
 
 RATE = 0.01  # step length of trust

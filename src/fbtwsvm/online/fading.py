@@ -15,6 +15,7 @@ from ._loops import LARGEST_WEIGHT
 from .kept import Chunk
 from .member import Member
 
+_LARGE_WEIGHT = 1e3  # weights of new rows that are rescaled along with other work
 _LEAST_SHARE = 1e-12  # smallest factor by which a row fades within its own chunk
 _EXPIRED_SHARE = 1e-4  # a kept row expires when less than this share of its weight is left
 _LEAST_ROWS = 10.0  # a class does not fade below the weight of so many rows
@@ -36,22 +37,18 @@ def weigh(member: Member, chunk: Chunk) -> Array:
     return weights * np.maximum(decay ** np.arange(n - 1.0, -1.0, -1.0), _LEAST_SHARE)
 
 
-def needs_rescaling(member: Member) -> bool:
-    """Whether new rows weigh so much that all weights must be rescaled."""
-    return member.current_weight > LARGEST_WEIGHT
+def needs_update(member: Member, *, along: bool = False) -> bool:
+    """Whether weights must be rescaled or old rows expire; `along` with other work, at half of the way already."""
+    share = 0.5 if along else 1.0
+    faded = member.faded and member.clock - member.faded_at >= share * member.hold_lag
+    return faded or member.current_weight > LARGEST_WEIGHT
 
 
-def needs_expiry(member: Member) -> bool:
-    """Whether weights have faded so long that they must be brought up to date."""
-    return member.faded and member.clock - member.faded_at >= member.hold_lag
-
-
-def bring_weights_up_to_date(member: Member) -> None:
-    """Rescale weights and let old rows expire, if that is due."""
-    if needs_rescaling(member):
+def update_weights(member: Member) -> None:
+    """Rescale weights if they are large, and let old rows expire."""
+    if member.current_weight > _LARGE_WEIGHT:
         rescale(member)
-    if needs_expiry(member):
-        expire(member)
+    expire(member)
 
 
 def rescale(member: Member, to: float = 1.0) -> None:

@@ -23,9 +23,10 @@ from . import axes
 from .first_features import used_columns
 from .forgotten import Forgotten
 from .kept import Kept
-from .moments import Grams, Moments, Roots, most_low_rank
+from .moments import Grams, Moments
 from .pending import Pending
 from .policy import Policy
+from .roots import Roots, most_low_rank
 from .undo import Undo
 
 _LAG, _LAG_HALF_LIVES = 1000, 10  # a re-solve is due after so many rows, or half-lives

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import numpy as np
@@ -20,12 +20,13 @@ from ..model.mapping import Mapping
 from ..model.rows import CheckedRows, calibration_rows, per_class, weights_by_name
 from ..model.settings import Parameters, Settings
 from ..solver.problem import SolverOptions
-from ._loops import Watch, trust_rows
+from ._committee_loops import trust_rows
+from ._loops import Watch
 from .absorb import Tested, in_pieces, learn_block, learn_rows, next_classes
 from .calibration import CalibrationRows
 from .certificate import duality_gaps
 from .committee import RATE, CommitteeRule
-from .fading import balance, bring_weights_up_to_date, fade, needs_expiry, needs_rescaling
+from .fading import balance, fade, needs_update, update_weights
 from .first_features import with_all_columns
 from .heavy import refuse_heavy
 from .kept import Chunk
@@ -36,7 +37,7 @@ from .one_row import OneRow
 from .policy import Policy, features_of, policies_of
 from .preparation import Preparation
 from .resolve import LeftOut, drop_rows, resolve
-from .undo import Undo
+from .undo import Published, Undo
 from .unlearn import Unlearned, everything_kept, take_out
 
 _DRIFT_FADE = 0.1  # factor on the weight of all rows so far when a drift is detected
@@ -47,17 +48,6 @@ _NOTHING, _NEVER = np.empty(0), np.iinfo(np.int64).max
 _REMAPPED_AT_ONCE = 3  # classes whose sums are carried over to a new map in one piece
 _ROWS_PER_PIECE = 10  # landmarks are not renewed again before so many rows for each piece that it takes
 BLOCK_ROWS = 1000  # so many rows in a call are learned as a block
-
-
-class Published(NamedTuple):
-    """What readers of a stream model use, and how to undo what has changed in place since.
-
-    answers  all that predictions read
-    undo     what takes back a change that is not finished; None if there is none
-    """
-
-    answers: Answers
-    undo: Undo | None
 
 
 class StreamModel:
@@ -426,18 +416,18 @@ class StreamModel:
         solved = False
         for e in range(len(self.members)):
             member = self.members[(e + self.clock) % len(self.members)]  # each has its turn
-            if needs_rescaling(member) or needs_expiry(member):
+            due = next_classes(member)
+            if solved:  # planes of a new class must not stay zero
+                due = due[~member.solved[due].any(axis=1)]
+            if needs_update(member, along=len(due) > 0):
                 member.remember_all(undo, range(member.n_classes))
-                bring_weights_up_to_date(member)
+                update_weights(member)
             full = member.roots.overfull()
             if member.pending.full or len(full):
                 member.remember_all(undo, full)
                 member.flush()
                 for k in full:
                     member.refresh(int(k))
-            due = next_classes(member)
-            if solved:  # planes of a new class must not stay zero
-                due = due[~member.solved[due].any(axis=1)]
             if len(due):
                 member.remember_all(undo, due)
                 resolve(member, due)

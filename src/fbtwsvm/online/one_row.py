@@ -8,19 +8,20 @@ what the row before has changed, which is little: the planes near one class and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .._arrays import Array, code_for
+from ..model.decision import Answers
 from ._loops import MemberArrays, Saved, Watch, unlearn_row
 from ._loops import learn_row as learn_row_compiled
 from .absorb import Tested, member_arrays, take_numbers
-
-if TYPE_CHECKING:
-    from .model import Published, StreamModel
+from .committee import CommitteeRule
+from .member import Member
+from .undo import Published
 
 _CODE: dict[tuple[Any, int], Callable[..., None]] = {}  # that of `learn_row`, by precision and number of members
 
@@ -32,6 +33,31 @@ def learn_row(usual: bool, rows: Array, *arguments: Any) -> None:
         _CODE[kind] = code_for(learn_row_compiled, (rows, *arguments))
     code = _CODE[kind] if usual else learn_row_compiled
     code(rows, *arguments)
+
+
+class _Stream(Protocol):
+    """What is read and changed of a stream model."""
+
+    published: Published | None
+    classes: Array
+    members: list[Member]
+    trust: Array
+    clock: int
+    pending_calibration: list[tuple[Array, Array, Tested]]
+
+    @property
+    def committee(self) -> bool:
+        """Whether there is more than one member."""
+
+    @property
+    def answers(self) -> Answers:
+        """All that a prediction reads."""
+
+    def watch(self) -> Watch:
+        """Return what the compiled loops follow beside the members."""
+
+    def published_with(self, planes: Sequence[Array], trust: Array) -> Published:
+        """Return what readers use if the members have these planes, and so much trust."""
 
 
 class _Side(NamedTuple):
@@ -52,7 +78,7 @@ class _Side(NamedTuple):
 class OneRow:
     """Learns rows one by one in place, and undoes the last one if the call did not come to its end."""
 
-    def __init__(self, model: StreamModel) -> None:
+    def __init__(self, model: _Stream) -> None:
         self.model = model
         self.codes = {label: k for k, label in enumerate(model.classes.tolist())}
         members, n_classes = model.members, len(model.classes)
@@ -114,10 +140,9 @@ class OneRow:
         front, back = self._front, 1 - self._front
         side, other = self.sides[back], self.sides[front]
         self.label[0], self.weight[0] = own, weight
-        known = self.unknown
-        if model.committee:
-            found = model.answers.rule.known_chances(rows)
-            known = known if found is None else found
+        rule, known = model.answers.rule, self.unknown
+        if isinstance(rule, CommitteeRule) and (found := rule.known_chances(rows)) is not None:
+            known = found
         near, far = np.empty((2, 0 if model.committee else 1, len(model.classes)))
         numbers = [
             (member.current_weight, member.mean_weight, member.clock, member.n_rows, pending.count, len(pending.raw))

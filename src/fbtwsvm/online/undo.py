@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._arrays import Array
+from ..model.decision import Answers
 
 
 class Undo:
@@ -48,3 +49,14 @@ class Undo:
             vars(thing).update(before)
         if self._before is not None:
             self._before()
+
+
+class Published(NamedTuple):
+    """What readers of a stream model use, and how to undo what has changed in place since.
+
+    answers  all that predictions read
+    undo     what takes back a change that is not finished; None if there is none
+    """
+
+    answers: Answers
+    undo: Undo | None

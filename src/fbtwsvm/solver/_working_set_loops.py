@@ -114,11 +114,6 @@ def plane_values(rows, planes, out):
 
 @compiled
 def pushing_plane_values(rows, starts, planes, out):
-    """Set out[i] = rows_i.planes_b for the class b of each row; block b of the rows begins at starts[b]."""
+    """Set out[s, i] = rows_i.planes_bs for the class b of each row; block b of the rows begins at starts[b]."""
     for b in range(starts.shape[0] - 1):
-        plane = planes[b]
-        for i in range(starts[b], starts[b + 1]):
-            row, total = rows[i], rows.dtype.type(0.0)
-            for k in range(row.shape[0]):
-                total += row[k] * plane[k]
-            out[i] = total
+        plane_values(rows[starts[b] : starts[b + 1]], planes[b], out[:, starts[b] : starts[b + 1]])

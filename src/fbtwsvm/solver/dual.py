@@ -20,6 +20,7 @@ _MAX_ROUNDS = 100
 _FAR = -1.05  # a row with a zero dual leaves the working set if its plane value is below this
 _TILE = 1024  # rows whitened at a time
 _FEW_PLANES = 8  # for at most so many planes, a loop is faster than BLAS
+_FEW_ROWS = 20_000  # for at most so many rows, one loop is faster than threads
 _STRIP = 512  # rows of one BLAS product: few enough that BLAS packs them in the cache
 
 
@@ -86,8 +87,9 @@ def _classes_at_once(rows: Array, problem: Problem, first_set: int) -> int:
 def _plane_values(rows: Array, problem: Problem, solvers: list[_NearPlanes]) -> Array:
     """Return h_i.u (n_solvers, n) of every row in the plane near each solver's class that pushes the row's class."""
     values = np.empty((len(solvers), len(rows)), dtype=rows.dtype)
-    if len(solvers) == 1:
-        _working_set_loops.pushing_plane_values(rows, problem.starts, solvers[0].planes, values[0])
+    if len(solvers) <= _FEW_PLANES and len(rows) <= _FEW_ROWS:
+        planes = np.stack([solver.planes for solver in solvers], axis=1)
+        _working_set_loops.pushing_plane_values(rows, problem.starts, planes, values)
         return values
 
     def values_of_class(b: int) -> None:

@@ -16,9 +16,10 @@ from ...online.kept import Kept
 from ...online.landmarks import ResidualMonitor
 from ...online.member import Member, hold_lag
 from ...online.model import StreamModel
-from ...online.moments import Grams, Moments, Roots
+from ...online.moments import Grams, Moments
 from ...online.pending import Pending
 from ...online.policy import Policy
+from ...online.roots import Roots
 from ...solver.problem import SolverOptions
 from .container import ModelFileError
 from .parts import COUNT, DECISION, MAPPING, PARAMETER
