@@ -134,3 +134,23 @@ def test_a_gram_matrix_from_which_too_much_was_taken_is_not_definite(summed):
     assert moments.definite(0, 1e-6)
     moments.add(0, np.full((1, 3), 10.0), np.ones(1), -1.0)
     assert not moments.definite(0, 1e-6)
+
+
+def test_rows_wait_until_their_matrix_is_read():
+    moments, everything = Moments(1, 3), []
+    for seed in range(40):
+        rows, weights = some_rows(2, 3, seed=seed)
+        moments.add(0, rows, weights)
+        everything.append((rows, weights))
+        assert sum(len(some) for _, some in moments.grams._waiting[0]) < 64
+    assert moments.grams._waiting[0]
+    copied = moments.grams.copy()
+    expected = sum(rows.T @ np.diag(weights) @ rows for rows, weights in everything)
+    np.testing.assert_allclose(moments.grams[0], expected, atol=1e-10)
+    assert not moments.grams._waiting[0]
+    assert copied._waiting[0]  # a copy has its own list
+    np.testing.assert_allclose(copied[0], expected, atol=1e-10)
+    moments.add(0, *everything[0], sign=-1.0)
+    np.testing.assert_allclose(
+        moments.grams[0], expected - everything[0][0].T @ np.diag(everything[0][1]) @ everything[0][0], atol=1e-10
+    )

@@ -164,7 +164,7 @@ class Roots:
 
 def _places(n_classes: int, n_columns: int, dtype: np.dtype) -> Array:
     """Return room for the roots of so many classes and of new ones, which takes no memory before it is written to."""
-    n_free = max(1, min(_FREE_PLACES, _FREE_BYTES // max(1, n_columns**2 * dtype.itemsize)))
+    n_free = max(1, min(_FREE_PLACES, _FREE_BYTES // max(1, n_columns**2 * np.dtype(dtype).itemsize)))
     return np.empty((n_classes + n_free, n_columns, n_columns), dtype=dtype)
 
 
