@@ -202,13 +202,14 @@ def _near_update(row, own, weight, member, values, zeta, solved):
     """
     square = _solve_gram(member, own, row, zeta, solved)
     grown, low_rank = 1.0 + weight * square, member.low_ranks[own]
+    missed = member.ranks[own] * member.numbers[0] * member.numbers[1]  # at most so much weight since it was computed
     if low_rank >= 0:
         scale = row.dtype.type(np.sqrt(weight * member.ridges[own] / grown))
         new = member.roots[member.places[own], low_rank]
         for k in range(row.shape[0]):
             new[k] = scale * solved[k]
         member.low_ranks[own] = low_rank + 1
-    elif weight * square > _WELL_KNOWN or _FEW_ROWS * member.ranks[own] * member.numbers[0] > member.counts[own]:
+    elif weight * square > _WELL_KNOWN or _FEW_ROWS * missed > member.counts[own]:
         factor, late = row.dtype.type((1.0 - 1.0 / np.sqrt(grown)) / square), member.late
         for k in range(row.shape[0]):
             late[0, k], late[1, k] = factor * zeta[k], solved[k]

@@ -14,6 +14,7 @@ from .fading import weigh
 from .kept import Chunk, Kept
 from .member import Member
 
+_NEW = 20  # rows that a class has seen at the last re-solve, before which it is new
 _PIECE = 600_000  # elements of the Gram matrices of the classes that are solved in one piece
 
 
@@ -59,16 +60,19 @@ def take_numbers(member: Member, changed: MemberArrays) -> None:
 def next_classes(member: Member) -> Array:
     """Return the classes near which planes are to be solved next: as many as are one piece; none if none is due.
 
-    Those that have grown come first, then those that wait longest, then those that are half of the way to being due:
-    much of the work is the same for one class and for several.
+    Those that have grown come first, then those that wait longest.  Others that are half of the way to being due are
+    solved along with them, because much of the work is the same for one class and for several; but not with a class
+    that is so new that it is due again after a few rows.
     """
     growth = member.since_solve / np.maximum(1, member.seen // GROWN)
     waited = (member.clock - member.solved_at) / member.max_lag
     progress = np.where(member.alive, np.maximum(growth, waited), 0.0)
-    if progress.max(initial=0.0) < 1.0:
+    due = progress >= 1.0
+    if not due.any():
         return np.empty(0, dtype=np.int64)
+    along = 0.5 if (due & (member.seen >= _NEW)).any() else 1.0
     order = np.lexsort((member.solved_at, -np.minimum(progress, 1.0), growth < 1.0))[: _at_once(member)]
-    return order[progress[order] >= 0.5]
+    return order[progress[order] >= along]
 
 
 def in_pieces(member: Member) -> list[Array]:

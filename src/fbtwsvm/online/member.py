@@ -256,7 +256,7 @@ class Member:
         self._remember_roots(undo, classes, "places", "ranks", "ridges", whole=True)
         undo.keep(self.forgotten, *(name for name in self.forgotten.CLASS_AXES if name != "dual_sums"))
         for k in classes:
-            undo.keep_part(self.forgotten.dual_sums, (slice(None), k))
+            undo.keep_part(self.forgotten.dual_sums, (slice(None), int(k)))
         self.pending.remember(undo)
 
     def mark_changed(self, k: int | Index, *, sums: bool = False, rows: bool = False) -> None:

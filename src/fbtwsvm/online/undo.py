@@ -43,7 +43,7 @@ class Undo:
 
     def restore(self) -> None:
         """Restore everything that was saved."""
-        for array, index, part in self._parts.values():
+        for array, index, part in reversed(self._parts.values()):  # parts may overlap: the one saved first is right
             array[index] = part
         for thing, before in self._things.values():
             vars(thing).update(before)
