@@ -6,6 +6,8 @@ from fbtwsvm.online.undo import Undo
 
 
 class Thing:
+    """Something with attributes."""
+
     def __init__(self):
         self.array, self.number = np.arange(6.0).reshape(2, 3), 1
 
