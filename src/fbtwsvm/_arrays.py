@@ -87,7 +87,8 @@ def code_for(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callab
     """Return the machine code of a compiled function for arguments like these.
 
     A call of the function itself looks at the types of all arguments first, which takes microseconds if there are many.
-    Arguments of other types are refused.
+    The code does not look at them: the caller must see to it that all arguments have the types of these, also the order
+    of the elements of arrays.
     """
     if not isinstance(function, numba.core.dispatcher.Dispatcher):  # compilation is switched off
         return function

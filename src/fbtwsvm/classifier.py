@@ -649,9 +649,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         landmarks from the training rows.
 
         Chunks of fewer than 1,000 rows are learned row by row: each row moves the planes at once, and the result does
-        not depend on the sizes of the chunks.  The dual variables of older rows are brought up to date by re-solves,
-        one class at a time: when the class has grown by half, and at the latest after 1,000 rows, or 10 half-lives (see
-        `settle`).
+        not depend on the sizes of the chunks.  The dual variables of older rows are brought up to date by re-solves, of
+        a few classes at a time: when a class has grown by half, and at the latest after 1,000 rows, or 10 half-lives
+        (see `settle`).
 
         Parameters
         ----------
@@ -929,7 +929,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def _is_plain(self, dtype: np.dtype, X: Any) -> bool:
         """Whether scikit-learn's checks, which take longer than a small chunk does, have nothing to do."""
         columns = self._columns
-        plain = isinstance(X, np.ndarray) and X.ndim == 2 and len(X) > 0 and "feature_names_in_" not in columns
+        plain = type(X) is np.ndarray and X.ndim == 2 and len(X) > 0 and "feature_names_in_" not in columns
         if not plain or X.dtype != dtype or X.shape[1] != columns["n_features_in_"]:
             return False
         return all_below(X, _USUAL)

@@ -26,10 +26,10 @@ def test_decay_auto_follows_a_sudden_change():
 
 def log_chances(rule, rows):
     """Return log-probabilities by the closed form of pairwise coupling: p_k is 1 / sum_j exp(margin_kj), scaled."""
-    chances = np.empty((len(rows), len(rule.planes)))
-    for k in range(chances.shape[1]):
-        chances[:, k] = -logsumexp(np.minimum(rule.margins_over(rows, np.full(len(rows), k)), 50.0), axis=1)
-    return np.maximum(log_softmax(chances, axis=1), -12.0)
+    values = np.einsum("ij,abj->iab", rows, rule.planes)
+    values[:, *np.diag_indices(len(rule.planes))] = 1.0
+    margins = 2.0 * np.log(np.abs(values) / np.abs(values.transpose(0, 2, 1)))
+    return np.maximum(log_softmax(-logsumexp(np.minimum(margins, 50.0), axis=2), axis=1), -12.0)
 
 
 def test_chances_add_up_by_trust():

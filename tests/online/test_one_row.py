@@ -139,3 +139,66 @@ def test_memory_does_not_grow_by_what_is_kept_for_single_rows(begun):
     for i in range(50):
         model.partial_fit(X[i : i + 1], y[i : i + 1])
     assert model_of(model).inspect().bytes < 1.5 * one
+
+
+def test_what_is_kept_for_single_rows_are_the_arrays_of_the_model():
+    """Also while new landmarks are prepared: the model and its next row would else go different ways."""
+    X, y = clouds(1200, 3, n_columns=3, seed=2)
+    X[500:] += 6.0  # far from the landmarks
+    model = stream(FBTWSVM(**OPTIONS, decay="auto"), X[:300], y[:300], 20)
+    prepared, renewed = 0, model_of(model).monitor.since
+    for i in range(300, 1200):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+        state, one = model_of(model), model_of(model).one_row
+        if one is not None:
+            side = one.sides[one._front]
+            assert side.watch.slopes is state.slopes
+            assert side.watch.residual is state.monitor.residual
+            assert side.watch.trust is state.trust
+            assert side.watch.clock[0] == state.clock
+            for member, arrays in zip(state.members, side.members, strict=True):
+                assert arrays.planes is member.planes
+                assert arrays.roots is member.roots.matrices
+                assert arrays.sums is member.moments.sums
+                np.testing.assert_array_equal(arrays.alive, member.alive)
+                assert arrays.counters.tolist() == [member.pending.count, member.clock, member.n_rows]
+            prepared += state.preparation is not None
+    assert prepared > 5
+    assert model_of(model).monitor.since > renewed
+
+
+def test_what_a_prediction_has_computed_is_used_for_the_same_planes_only():
+    """The same row is learned, another one, and the same again: its chances are no longer those of the prediction."""
+    X, y = clouds(500, 3, seed=4)
+    model = stream(FBTWSVM(**OPTIONS, decay="auto"), X[:300], y[:300], 20)
+    twin = pickle.loads(pickle.dumps(model))
+    for i in range(300, 400, 2):
+        order = [i, i + 1, i]
+        model.predict(X[i : i + 1])
+        for k in order:
+            model.partial_fit(X[k : k + 1], y[k : k + 1])
+            twin.partial_fit(X[k : k + 1], y[k : k + 1])
+    np.testing.assert_allclose(model_of(model).trust, model_of(twin).trust, atol=1e-12)
+
+
+def test_a_usual_weight_may_be_too_heavy():
+    X, y = clouds(300, 2)
+    model = FBTWSVM(**OPTIONS, reg=1e-14)
+    stream(model, X, y, 50, sample_weight=np.full(300, 1e-13))
+    for size in (1, 2):
+        with pytest.raises(ValueError, match="weighs more"):
+            model.partial_fit(X[:size], y[:size])
+
+
+@pytest.mark.parametrize("part", ["planes", "trust"])
+def test_parts_of_a_rule_that_somebody_has_do_not_change(part):
+    X, y = clouds(400, 3, seed=4)
+    model = stream(FBTWSVM(**OPTIONS, decay="auto"), X[:300], y[:300], 20)
+    for i in range(300, 360):
+        rule = model_of(model).answers.rule
+        held = rule.trust if part == "trust" else rule.parts[0]
+        del rule
+        before = held.copy()
+        for k in range(3):
+            model.partial_fit(X[i + k : i + k + 1], y[i + k : i + k + 1])
+        np.testing.assert_array_equal(held, before)

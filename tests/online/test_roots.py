@@ -119,3 +119,14 @@ def test_on_a_stream_roots_become_full_ones_as_classes_grow(decay, size):
                 assert eigenvalues.min() > 0.95
                 assert eigenvalues.max() < 1.6
     assert kinds == {True, False}
+
+
+def test_heavy_rows_in_single_precision_have_a_full_root():
+    """(I - T'T) / reg would be nothing but rounding errors."""
+    X, y = clouds(400, 3, n_columns=4)
+    model = FBTWSVM(gamma=0.1, n_components=100, warm_up=200, random_state=0)
+    stream(model, X[:300].astype(np.float32), y[:300] // 2 * 2, 50)
+    member = model_of(model).members[0]
+    for i in np.flatnonzero(y == 1)[:12]:
+        model.partial_fit(X[i : i + 1].astype(np.float32), y[i : i + 1], sample_weight=[1e6])
+        assert member.roots.low_ranks[1] == -1

@@ -329,25 +329,6 @@ def _fit_offsets(near, far, starts, sampled, weights, start_slope, strength, off
                 )
 
 
-def left_out_margins(near: Array, far: Array, starts: Array, offsets: Array, slopes: Array) -> Array:
-    """Return the margins (n, n_classes) of each class over the row's own class, from left-out values."""
-    margins = np.zeros((len(near), len(starts) - 1))
-    _left_out_margins(near, far, starts, offsets, slopes, margins)
-    return margins
-
-
-@compiled
-def _left_out_margins(near, far, starts, offsets, slopes, margins):
-    n_classes = starts.shape[0] - 1
-    for own in range(n_classes):
-        for i in range(starts[own], starts[own + 1]):
-            for k in range(n_classes):
-                if k > own:
-                    margins[i, k] = pair_margin(near[i, k], far[i, k], offsets[own, k], slopes[own, k])
-                elif k < own:
-                    margins[i, k] = -pair_margin(far[i, k], near[i, k], offsets[k, own], slopes[k, own])
-
-
 @compiled
 def plain_chances(values, chances):
     """Write the log-probabilities (K,) of the classes of one row from its plane values (K, K), without offsets.

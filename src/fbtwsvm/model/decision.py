@@ -138,7 +138,7 @@ def _same_rows(one: Array, X: Any) -> bool:
 
 @dataclass(frozen=True)
 class Answers:
-    """All that a prediction reads; replaced whole and never changed, so that no prediction sees half of a change."""
+    """All that a prediction reads; never changed while somebody has it, so that no prediction sees half of a change."""
 
     classes: Array
     mapping: Mapping
@@ -210,15 +210,6 @@ class PairRule:
     def members(self) -> list[tuple[float, Array]]:
         """Return the planes with the factor 1."""
         return [(1.0, self.planes)]
-
-    def margins_over(self, rows: Array, labels: Array) -> Array:
-        """Return the margins (n, K) of each class over the row's own class, given by `labels`."""
-        done, parts = 0, []
-        for margins in self._tiles(rows, self.decision.learned_offsets):
-            tile_labels = labels[done : done + len(margins)]
-            parts.append(margins[np.arange(len(margins)), tile_labels])
-            done += len(margins)
-        return np.concatenate(parts)
 
     def _winners(self, margins: Array) -> Array:
         """Return the index of the class that wins each row, from the margins of all pairs."""

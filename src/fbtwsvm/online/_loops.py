@@ -28,9 +28,9 @@ class MemberArrays(NamedTuple):
     """What the loops read and change of a member, for K classes and D columns.
 
     counts (K,), sums (K, D)  sum of w_i and of w_i h_i
-    roots, places (K,)        square roots of G^-1, see `moments.Roots`
+    roots, places (K,)        square roots of G^-1, see `roots.Roots`
     low_ranks, ridges (K,)    the same
-    late, late_place          update of a root that is still to be made, see `moments.Roots`
+    late, late_place          update of a root that is still to be made, see `roots.Roots`
     ranks (K,)                rows added to a root since it was computed
     planes (K, K, D)          planes
     alive (K,)                classes of positive weight
@@ -47,6 +47,7 @@ class MemberArrays(NamedTuple):
     sum_all                   whether rows that are not accepted are part of the sums
     fades                     whether rows fade, or have faded
     most_low_rank             rows of a root of low rank at which a full one must be computed
+    most_weight               the same for the weight of a class, relative to its ridge
     faded_at, max_lag, hold_lag  as in `member.Member`
     """
 
@@ -87,6 +88,7 @@ class MemberArrays(NamedTuple):
     sum_all: bool
     fades: bool
     most_low_rank: int
+    most_weight: float
     faded_at: int
     max_lag: int
     hold_lag: int
@@ -209,6 +211,8 @@ def _near_update(row, own, weight, member, values, zeta, solved):
         for k in range(row.shape[0]):
             new[k] = scale * solved[k]
         member.low_ranks[own] = low_rank + 1
+        if member.counts[own] + weight > member.most_weight * member.ridges[own]:
+            member.low_ranks[own] = max(low_rank + 1, member.most_low_rank)  # so that a full root is computed next
     elif weight * square > _WELL_KNOWN or _FEW_ROWS * missed > member.counts[own]:
         factor, late = row.dtype.type((1.0 - 1.0 / np.sqrt(grown)) / square), member.late
         for k in range(row.shape[0]):

@@ -125,7 +125,7 @@ def member_arrays(member: Member, planes: Array) -> MemberArrays:
         np.array((member.current_weight, member.mean_weight)),
         np.array((pending.count, member.clock, member.n_rows)),
         mu, 1.0 - mu, policy.decay, invert, accept_alone, sum_all, member.faded,
-        max(roots.most_low_rank, 1), member.faded_at, member.max_lag, member.hold_lag,
+        max(roots.most_low_rank, 1), roots.most_weight, member.faded_at, member.max_lag, member.hold_lag,
     )  # fmt: skip
 
 

@@ -57,10 +57,10 @@ class CommitteeRule:
                 total += trust * np.concatenate([plain_log_chances(values) for values in tiles])
         return total
 
-    def known_chances(self, rows: Array) -> Array | None:
-        """Return the log-probabilities (E, K) of one mapped row if it is the very one that was predicted last."""
+    def known_chances(self, rows: Array, unknown: Array) -> Array:
+        """Return the log-probabilities (E, K) of one mapped row if it was predicted last, with these planes."""
         pair = self.recent.pair
-        return pair[1][0] if pair is not None and pair[0] is rows else None
+        return pair[1][0] if pair is not None and pair[0] is rows else unknown
 
     @property
     def planes(self) -> list[Array]:

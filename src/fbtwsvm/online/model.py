@@ -232,7 +232,7 @@ class StreamModel:
         """Return what readers use if the members have these planes, and so much trust."""
         rule: PairRule | CommitteeRule
         if self.committee:
-            rule = CommitteeRule(self.decision, trust, planes, self.n_columns)
+            rule = CommitteeRule(self.decision, trust, list(planes), self.n_columns)
         else:
             rule = PairRule(self.decision, planes[0])
         return Published(Answers(self.classes, self.mapping, rule), None)
@@ -317,18 +317,17 @@ class StreamModel:
             return False
         one = self.one_row
         if one is None or not one.ready():
+            self.one_row = None  # it must not be used again if the next line is interrupted
             one = self.one_row = OneRow(self)
         own, weight = one.codes.get(rows.y.tolist()[0]), rows.weights.item()
         if own is None:
             return False
-        if weight != 1.0:
-            refuse_heavy(rows, rows.weights, self._usual_weight)
+        refuse_heavy(rows, rows.weights, self._usual_weight)
         raw = X.copy() if self.mapping.renewable else None
         learned, due = one.learn(self.answers.mapped(X), raw, own, weight, rows.ids[0])
         if learned and (due or self.preparation is not None):
-            undo = Undo(one.take_back)
-            self._begin_change(undo)
-            mapping = self.mapping
+            undo, mapping = Undo(one.take_back), self.mapping
+            self._begin_change(undo, in_place=due)
             with few_threads(self.n_columns):
                 if due:
                     self._bring_up_to_date(undo)
@@ -338,12 +337,17 @@ class StreamModel:
                 self.one_row = None
         return learned
 
-    def _begin_change(self, undo: Undo) -> None:
-        """Save in `undo` what changes in every call that is more than a single row, and let `take_back` find it."""
-        undo.keep(self, "trust", "slopes", "pending_calibration", "drifts")
+    def _begin_change(self, undo: Undo, *, in_place: bool = True) -> None:
+        """Save in `undo` what changes in every call that is more than a single row, and let `take_back` find it.
+
+        If nothing changes `in_place`, attributes stay the arrays that single rows have.
+        """
+        self.published = Published(
+            self.answers, undo
+        )  # first: it is part of what is saved, so `take_back` finds it again
+        undo.keep(self, *(("trust", "slopes", "pending_calibration", "drifts") if in_place else ()))
         if self.monitor is not None:
             undo.keep(self.monitor)
-        self.published = Published(self.answers, undo)
 
     def _learn_some(self, chunk: Chunk, rows: CheckedRows, parameters: Parameters, undo: Undo) -> Chunk | None:
         """Learn rows in place until something is due, and do it; return the rows that are left, or None.

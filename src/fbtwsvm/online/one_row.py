@@ -23,15 +23,18 @@ from .committee import CommitteeRule
 from .member import Member
 from .undo import Published
 
-_CODE: dict[tuple[Any, int], Callable[..., None]] = {}  # that of `learn_row`, by precision and number of members
+# The machine code of the loop, by precision and types of the arrays of all members.
+_CODE: dict[tuple[Any, ...], Callable[..., None]] = {}
 
 
-def learn_row(usual: bool, rows: Array, *arguments: Any) -> None:
-    """Call the compiled loop; arrays that are `usual` in the order of their elements need no look at their types."""
-    kind = (rows.dtype, len(arguments[2]))
-    if usual and kind not in _CODE:
-        _CODE[kind] = code_for(learn_row_compiled, (rows, *arguments))
-    code = _CODE[kind] if usual else learn_row_compiled
+def learn_row(types: tuple[Any, ...] | None, rows: Array, *arguments: Any) -> None:
+    """Call the compiled loop, directly for arguments of `types` that have been there before; None is any types."""
+    if types is None:
+        learn_row_compiled(rows, *arguments)
+        return
+    code = _CODE.get(types)
+    if code is None:
+        code = _CODE[types] = code_for(learn_row_compiled, (rows, *arguments))
     code(rows, *arguments)
 
 
@@ -74,6 +77,12 @@ class _Side(NamedTuple):
     trust: Array
     published: Published
 
+    def forget_chances(self) -> None:
+        """Forget the log-probabilities of rows that were predicted with these planes."""
+        rule = self.published.answers.rule
+        if isinstance(rule, CommitteeRule):
+            rule.recent.pair = None
+
 
 class OneRow:
     """Learns rows one by one in place, and undoes the last one if the call did not come to its end."""
@@ -101,8 +110,9 @@ class OneRow:
         self.label, self.weight = np.zeros(1, dtype=np.int64), np.ones(1)
         self.unknown = np.full((n_members if model.committee else 0, n_classes), np.nan)
         self.learned = np.empty(3, dtype=np.int64)
-        parts = [part for side in sides for part in side.members]
-        self.usual = all(value.flags.carray for part in parts for value in part if isinstance(value, np.ndarray))
+        values = [value for side in sides for part in side.members for value in part if isinstance(value, np.ndarray)]
+        usual = all(value.flags.carray for value in values)  # in the order of their elements, and not read-only
+        self.types = (n_members, *(value.dtype.str for value in values)) if usual else None
         self.before: tuple[Any, ...] = ()  # what Python changes, before the row
         model.published = sides[0].published
 
@@ -118,10 +128,12 @@ class OneRow:
             return False
         published = side.published
         answers = published.answers
-        # Each has a name here, belongs to a tuple or an object, and is an argument.
+        # References that an object has if nobody else has one, in Python 3.11 to 3.13: as part of a tuple or an object,
+        # as a name here, and as the argument.  Planes and trust are part of three things.
         if getrefcount(published) > 3 or getrefcount(answers) > 3 or getrefcount(answers.rule) > 2:
             return False
-        # Planes belong to `planes`, `members` and the rule, have a name here, and are an argument.
+        if self.model.committee and getrefcount(side.trust) > 4:
+            return False
         return all(getrefcount(planes) <= 5 for planes in side.planes)
 
     @property
@@ -141,8 +153,9 @@ class OneRow:
         side, other = self.sides[back], self.sides[front]
         self.label[0], self.weight[0] = own, weight
         rule, known = model.answers.rule, self.unknown
-        if isinstance(rule, CommitteeRule) and (found := rule.known_chances(rows)) is not None:
-            known = found
+        if isinstance(rule, CommitteeRule):
+            known = rule.known_chances(rows, known)
+            side.forget_chances()  # its planes are about to change
         near, far = np.empty((2, 0 if model.committee else 1, len(model.classes)))
         numbers = [
             (member.current_weight, member.mean_weight, member.clock, member.n_rows, pending.count, len(pending.raw))
@@ -151,7 +164,7 @@ class OneRow:
         ]
         self.before = (model.clock, len(model.pending_calibration), numbers)
         learn_row(
-            self.usual, rows, self.label, self.weight, side.members, other.planes, side.watch, other.trust, self.saved,
+            self.types, rows, self.label, self.weight, side.members, other.planes, side.watch, other.trust, self.saved,
             known, near, far, self.learned, back,
         )  # fmt: skip
         learned, _, due = self.learned.tolist()

@@ -15,6 +15,7 @@ from ._root_loops import low_rank_rows, update_root
 
 _NEVER = 2**50  # rows; a float is exact up to here
 _RIDGE_DRIFT = 1.02  # a root is computed again when the ridge has changed by this factor
+_MOST_ROUNDING = 1e-2  # of a root of low rank
 _FREE_PLACES, _FREE_BYTES = 64, 2**25  # most free places for roots of new classes, and their bytes
 
 
@@ -69,6 +70,11 @@ class Roots:
         """Return the arrays that take memory: without free places."""
         return [self.matrices[: len(self.places)], self.places, self.low_ranks, self.ranks, self.ridges, self.late]
 
+    @property
+    def most_weight(self) -> float:
+        """Largest weight of a class with a root of low rank, relative to its ridge: more, and I - T'T is rounding."""
+        return _MOST_ROUNDING / float(np.finfo(self.matrices.dtype).eps)
+
     def of(self, k: int) -> Array:
         """Return the matrix of class k, to read or change."""
         self.update_late()
@@ -77,11 +83,10 @@ class Roots:
 
     def inverse(self, k: int) -> Array:
         """Return G^-1 of class k."""
-        root, low_rank = self.of(k).astype(np.float64), self.low_ranks[k]
-        if low_rank < 0:
-            return np.asarray(root.T @ root)
-        explained = root[:low_rank]
-        return np.asarray((np.eye(len(root)) - explained.T @ explained) / self.ridges[k])
+        matrix, low_rank = self.of(k), self.low_ranks[k]
+        used = (matrix if low_rank < 0 else matrix[:low_rank]).astype(np.float64)
+        product: Array = used.T @ used
+        return product if low_rank < 0 else (np.eye(len(matrix)) - product) / self.ridges[k]
 
     def update_late(self) -> None:
         """Make the update that is still to be made."""
@@ -103,7 +108,8 @@ class Roots:
 
     def refresh(self, k: int, gram: Array, reg: float) -> None:
         """Compute the root of class k from its Gram matrix, in float64: of low rank if there is room for more rows."""
-        rows = _low_rank_rows(gram, reg, self.most_low_rank // 2, self.matrices.dtype)
+        most = self.most_low_rank // 2 if float(np.diag(gram).max()) <= self.most_weight * reg else 0
+        rows = _low_rank_rows(gram, reg, most, self.matrices.dtype)
         root, self.ranks[k], self.ridges[k] = self.of(k), 0, reg
         if rows is None:
             root[:] = inverse_of_lower(stream_gram_factor(gram, reg, self.matrices.dtype))
