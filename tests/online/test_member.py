@@ -67,7 +67,8 @@ def test_others_that_are_half_of_the_way_are_solved_along(machine):
 
 @pytest.mark.parametrize("at_once", [1, 2, 5])
 def test_classes_that_wait_have_their_turn(machine, at_once, monkeypatch):
-    monkeypatch.setattr(absorb, "_PIECE", at_once * machine.planes.shape[2] ** 2)
+    n_columns = machine.planes.shape[2]
+    monkeypatch.setattr(absorb, "_PIECE", at_once * n_columns * (n_columns + len(machine.kept) // 16))
     machine.since_solve[:] = 0
     machine.solved_at[:] = machine.clock - machine.max_lag - np.array([0, 2, 1])
     found = []

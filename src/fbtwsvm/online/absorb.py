@@ -15,7 +15,8 @@ from .kept import Chunk, Kept
 from .member import Member
 
 _NEW = 20  # rows that a class has seen at the last re-solve, before which it is new
-_PIECE = 600_000  # elements of the Gram matrices of the classes that are solved in one piece
+_PIECE = 450_000  # size of a piece: columns of a class, times these and a share of the kept rows
+_ROWS_PER_COLUMN = 16  # so many kept rows cost as much as a column
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,9 @@ def in_pieces(member: Member) -> list[Array]:
 
 
 def _at_once(member: Member) -> int:
-    """Return near how many classes planes are solved in one piece."""
-    return int(max(1, _PIECE // member.planes.shape[2] ** 2))
+    """Return near how many classes planes are solved in one piece: fewer if there are many columns or kept rows."""
+    n_columns = member.planes.shape[2]
+    return int(max(1, _PIECE // (n_columns * (n_columns + len(member.kept) // _ROWS_PER_COLUMN))))
 
 
 def learn_block(member: Member, chunk: Chunk, *, every_value: bool = False) -> Tested:

@@ -413,17 +413,21 @@ class StreamModel:
         return Watch(monitor.residual, monitor.share, monitor.limit, *ages, trust, slopes, RATE)
 
     def _bring_up_to_date(self, undo: Undo) -> None:
-        """Let every member bring its weights up to date, and one of them solve the planes near some classes.
+        """Do a piece of what is due: calibrate, or let one member update its weights and solve planes of some classes.
 
-        The others that are due wait for the next rows, so that no call takes long; only a new class is solved by all.
+        The rest waits for the next rows, so that no call takes long.  Only a new class is solved by all members.
         """
-        solved = False
+        free, solved = True, False
+        if not self.committee and self._calibration_due:
+            self.calibrate(undo=undo)
+            free = False
         for e in range(len(self.members)):
             member = self.members[(e + self.clock) % len(self.members)]  # each has its turn
             due = next_classes(member)
-            if solved:  # planes of a new class must not stay zero
+            if not free:  # planes of a new class must not stay zero
                 due = due[~member.solved[due].any(axis=1)]
-            if needs_update(member, along=len(due) > 0):
+            updated = free and needs_update(member, along=len(due) > 0)
+            if updated:
                 member.remember_all(undo, range(member.n_classes))
                 update_weights(member)
             full = member.roots.overfull()
@@ -437,6 +441,7 @@ class StreamModel:
                 resolve(member, due)
                 solved = True
                 self.n_solves += 1
+            free = free and not updated and not len(due)
         if solved:
             self.calibrate(undo=undo)
 
@@ -727,15 +732,20 @@ class StreamModel:
         clone.resolve()
         return clone
 
+    @property
+    def _calibration_due(self) -> bool:
+        """Whether enough calibration rows are new to learn the decision rule again."""
+        pending = self.pending_calibration  # of rows that have come one after another
+        waiting = int(pending[-1][1][-1] - pending[0][1][0]) + 1 if pending else 0
+        return self.tested.due(waiting)
+
     def calibrate(self, at_once: bool = False, undo: Undo | None = None) -> None:
         """Learn the decision rule again if enough calibration rows are new, or `at_once`."""
         n_classes, settings = len(self.classes), self.settings
         if self.committee:
             self.decision = Decision.plain(n_classes, settings.multiclass, "value")
             return
-        pending = self.pending_calibration  # of rows that have come one after another
-        waiting = int(pending[-1][1][-1] - pending[0][1][0]) + 1 if pending else 0
-        if at_once or self.tested.due(waiting) or len(self.decision.slopes) != n_classes:
+        if at_once or self._calibration_due or len(self.decision.slopes) != n_classes:
             self._flush_calibration(undo)
             if undo is not None:
                 undo.keep(self.tested)
