@@ -622,7 +622,8 @@ class StreamModel:
         renewed_at = self.monitor.since if self.monitor is not None else 0
         for member in clone.members:
             rows_of_member = replace(chunk, rows=member.used(chunk.rows))
-            times = take_out(member, rows_of_member, self.classes, renewed_at, report)
+            with few_threads(self.n_columns):
+                times = take_out(member, rows_of_member, self.classes, renewed_at, report)
             clone.tested.remove(times[times >= 0])
             for i in np.flatnonzero(times < self.n_warm_up):  # also those whose time is not known
                 if self.warm_up_matters:
@@ -702,12 +703,13 @@ class StreamModel:
         If every row is kept, the offsets are learned anew from left-out values, as in a fit: they then depend on the
         rows alone, not on the order in which these came and what was unlearned since.
         """
-        if self.committee or not everything_kept(self.members[0]):
-            for member in self.members:
-                resolve(member)
-        else:
-            self._resolve_and_test(self.members[0])
-        self.calibrate(at_once=True)
+        with few_threads(self.n_columns):
+            if self.committee or not everything_kept(self.members[0]):
+                for member in self.members:
+                    resolve(member)
+            else:
+                self._resolve_and_test(self.members[0])
+            self.calibrate(at_once=True)
 
     def _resolve_and_test(self, member: Member) -> None:
         """Solve every plane from zero, and take the left-out values of kept rows as calibration rows."""
