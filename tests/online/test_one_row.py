@@ -21,8 +21,8 @@ def begun(request):
     return stream(model, X[200:300], y[200:300], 1), X[300:], y[300:]
 
 
-def rows_without_events(model, X, y):
-    """Yield the rows after which nothing else was to be done."""
+def single_rows(model, X, y):
+    """Yield each row, its label, and whether the row before has left the arguments of the loop for it."""
     for i in range(len(y)):
         one = model_of(model).one_row
         yield X[i : i + 1], y[i : i + 1], one is not None
@@ -31,7 +31,7 @@ def rows_without_events(model, X, y):
 def test_a_row_writes_into_the_copy_that_readers_do_not_have(begun):
     model, X, y = begun
     seen = 0
-    for row, label, kept in rows_without_events(model, X, y):
+    for row, label, kept in single_rows(model, X, y):
         answers = model_of(model).answers
         planes = [part.copy() for part in answers.rule.members()[0][1:]]
         model.partial_fit(row, label)
@@ -43,7 +43,7 @@ def test_a_row_writes_into_the_copy_that_readers_do_not_have(begun):
 def test_the_two_copies_take_turns_unless_somebody_reads(begun):
     model, X, y = begun
     held, turns, copies = None, 0, 0
-    for i, (row, label, _) in enumerate(rows_without_events(model, X, y)):
+    for i, (row, label, _) in enumerate(single_rows(model, X, y)):
         before = model_of(model).one_row
         held = model_of(model).answers if i % 10 == 0 else held  # as a thread that takes long
         value = held.rule.scores(model_of(model).mapping.rows(X[:5]))
@@ -58,7 +58,7 @@ def test_the_two_copies_take_turns_unless_somebody_reads(begun):
 
 def test_planes_that_a_user_has_do_not_change(begun):
     model, X, y = begun
-    for row, label, _ in rows_without_events(model, X[:40], y[:40]):
+    for row, label, _ in single_rows(model, X[:40], y[:40]):
         planes = model.planes_
         before = planes.copy()
         model.partial_fit(row, label)

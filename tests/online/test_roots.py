@@ -23,7 +23,7 @@ def few(request):
     return rows, weights, others
 
 
-def close(one, other, dtype):
+def assert_close(one, other, dtype):
     np.testing.assert_allclose(one, other, rtol=1e-3 if dtype == np.float32 else 1e-8, atol=1e-3 * np.abs(other).max())
 
 
@@ -32,11 +32,11 @@ def test_few_rows_have_a_root_of_low_rank_and_many_a_full_one(few):
     roots = Roots(1, N_COLUMNS, rows.dtype, most_low_rank=10)
     roots.refresh(0, gram_matrix(rows, weights), REG)
     assert roots.low_ranks[0] == 4
-    close(roots.inverse(0), np.linalg.inv(system(rows, weights)), rows.dtype)
+    assert_close(roots.inverse(0), np.linalg.inv(system(rows, weights)), rows.dtype)
     many, many_weights = some_rows(7, N_COLUMNS, seed=2, dtype=rows.dtype)  # more than half of the room
     roots.refresh(0, gram_matrix(many, many_weights), REG)
     assert roots.low_ranks[0] == -1
-    close(roots.inverse(0), np.linalg.inv(system(many, many_weights)), rows.dtype)
+    assert_close(roots.inverse(0), np.linalg.inv(system(many, many_weights)), rows.dtype)
 
 
 def test_products_of_the_solver_are_those_of_the_inverse(few):
@@ -50,11 +50,11 @@ def test_products_of_the_solver_are_those_of_the_inverse(few):
         whitened = factor.rows(others)
         signed = whitened * factor.signs if len(factor.signs) else whitened
         products = others @ inverse @ others.T
-        close(signed @ whitened.T, products, rows.dtype)
-        close(factor.planes(whitened), -others @ inverse, rows.dtype)
+        assert_close(signed @ whitened.T, products, rows.dtype)
+        assert_close(factor.planes(whitened), -others @ inverse, rows.dtype)
         cross, squares = factor.near(whitened, others, np.arange(len(others)))
-        close(cross, products, rows.dtype)
-        close(squares, np.diag(products), rows.dtype)
+        assert_close(cross, products, rows.dtype)
+        assert_close(squares, np.diag(products), rows.dtype)
 
 
 def test_the_loops_solve_with_both_kinds_of_root(few):
@@ -69,7 +69,7 @@ def test_the_loops_solve_with_both_kinds_of_root(few):
                 square = whiten_low_rank(roots.of(0), roots.low_ranks[0], roots.ridges[0], row, solved)
             else:
                 square = whiten(roots.of(0), row, zeta, solved)
-            close(solved, inverse @ row, rows.dtype)
+            assert_close(solved, inverse @ row, rows.dtype)
             assert square == pytest.approx(row @ inverse @ row, rel=1e-3)
 
 
@@ -78,7 +78,7 @@ def test_a_unit_of_weight_changes_the_ridge_alone(few):
     roots = Roots(1, N_COLUMNS, rows.dtype, most_low_rank=10)
     roots.refresh(0, gram_matrix(rows, weights), REG)
     roots.scale(4.0)
-    close(roots.inverse(0), np.linalg.inv(4.0 * system(rows, weights)), rows.dtype)
+    assert_close(roots.inverse(0), np.linalg.inv(4.0 * system(rows, weights)), rows.dtype)
 
 
 def test_pivoted_steps_stop_at_the_rank():

@@ -342,9 +342,8 @@ class StreamModel:
 
         If nothing changes `in_place`, attributes stay the arrays that single rows have.
         """
-        self.published = Published(
-            self.answers, undo
-        )  # first: it is part of what is saved, so `take_back` finds it again
+        # First: it is part of what is saved, so that `take_back` finds it again if it is itself interrupted.
+        self.published = Published(self.answers, undo)
         undo.keep(self, *(("trust", "slopes", "pending_calibration", "drifts") if in_place else ()))
         if self.monitor is not None:
             undo.keep(self.monitor)

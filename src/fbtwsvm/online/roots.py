@@ -177,7 +177,7 @@ def _places(n_classes: int, n_columns: int, dtype: np.dtype) -> Array:
 def most_low_rank(n_columns: int, dtype: np.dtype, reg: Array) -> int:
     """Return how many rows a root of low rank may have.
 
-    None if rounding errors of a mapped row, whose norm is about one, would be large next to the ridge.
+    That is 0 if rounding errors of a mapped row, whose norm is about one, would be large next to the ridge.
     """
     return n_columns // 3 if 20.0 * float(np.finfo(dtype).eps) < 1e-3 * float(np.min(reg)) else 0
 
