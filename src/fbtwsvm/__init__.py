@@ -11,15 +11,22 @@ from ._garbage import without_collection
 
 if TYPE_CHECKING:
     from .classifier import FBTWSVM
+    from .data.table_classifier import TableClassifier
     from .export.modelfile import load, save
     from .search import FBTWSVMCV
 
 __version__ = "0.11.0"
-__all__ = ["FBTWSVM", "FBTWSVMCV", "load", "save"]
+__all__ = ["FBTWSVM", "FBTWSVMCV", "TableClassifier", "load", "save"]
 # Modules that have moved (`fbtwsvm.stream`, ...) are still found under their old names, by files in this folder.
 __path__.append(str(Path(__file__).parent / "_moved"))
 
-_HOMES = {"FBTWSVM": "classifier", "FBTWSVMCV": "search", "load": "export.modelfile", "save": "export.modelfile"}
+_HOMES = {
+    "FBTWSVM": "classifier",
+    "FBTWSVMCV": "search",
+    "TableClassifier": "data.table_classifier",
+    "load": "export.modelfile",
+    "save": "export.modelfile",
+}
 
 
 def __getattr__(name: str) -> Any:

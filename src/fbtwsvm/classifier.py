@@ -31,7 +31,7 @@ from .model.inspection import Inspection
 from .model.mapping import Mapping
 from .model.rows import CheckedRows, check_class_names, row_bytes
 from .model.settings import Parameters
-from .online.after_fit import stream_from, unlearn_from
+from .online.after_fit import stream_from, unlearn_from, unlearn_ids_from
 from .online.inspect import MemoryReport, report
 from .online.model import StreamModel
 from .online.policy import policies_of
@@ -102,18 +102,18 @@ def _attribute(name: str, axes: tuple[int, ...] = ()) -> Any:
     return property(read)
 
 
-def _column(name: str) -> Any:
+def noted_column(name: str) -> Any:
     """Return an attribute for the number or the names of the columns, which scikit-learn reads and writes."""
 
-    def read(self: FBTWSVM) -> Any:
+    def read(self: Any) -> Any:
         if name not in self._columns:
             raise AttributeError(f"{type(self).__name__} has no {name}.")
         return self._columns[name]
 
-    def write(self: FBTWSVM, value: Any) -> None:
+    def write(self: Any, value: Any) -> None:
         self._checked_columns = {**self._columns, name: value}
 
-    def delete(self: FBTWSVM) -> None:
+    def delete(self: Any) -> None:
         self._checked_columns = {key: value for key, value in self._columns.items() if key != name}
 
     return property(read, write, delete)
@@ -395,8 +395,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     support_ = _attribute("support")
     memberships_ = _attribute("memberships")
     kept_ = _attribute("n_kept")
-    n_features_in_ = _column("n_features_in_")
-    feature_names_in_ = _column("feature_names_in_")
+    n_features_in_ = noted_column("n_features_in_")
+    feature_names_in_ = noted_column("feature_names_in_")
 
     @property
     def classes_(self) -> Array:
@@ -713,8 +713,11 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             self._warn_of_gap(model.largest_gap)
         return self._publish(model)
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Unlearned:
+    def unlearn(self, X: Any = None, y: Any = None, sample_weight: Any = None, ids: Any = None) -> Unlearned:
         """Take rows out again, as if they had never been learned.
+
+        Without `X` and `y`, rows are found by their ids alone, which is possible as long as the model stores them: in
+        the warm-up, after a fit that has kept its rows, and on a stream while they are kept.
 
         After `fit`, the remaining rows are fitted once more with the same gamma and map, if the model has kept its rows
         (it keeps them, or sums over them, whichever is smaller); otherwise it goes on as a stream, from its sums.
@@ -728,9 +731,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            The rows as they were learned.
-        y : array-like of shape (n_samples,)
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), default=None
+            The rows as they were learned; None if their ids are enough.
+        y : array-like of shape (n_samples,), default=None
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights; not used for rows that are stored or have an id, whose weights are known.
@@ -745,8 +748,11 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a row cannot have been learned; the model is then as it was.
+            If a row cannot have been learned, or is no longer stored and only its id is given; the model is then as it
+            was.
         """
+        if X is None and y is None:
+            return self._unlearn_ids(ids)
         known = self._fitted().model.classes
         rows, columns, _ = self._check_stream(X, y, sample_weight, ids, None)
         unknown = np.setdiff1d(rows.y, known)
@@ -763,6 +769,24 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         if isinstance(left, StreamModel):
             self._warn_of_gap(left.largest_gap)
         self._publish(left, columns=columns)
+        return result
+
+    def _unlearn_ids(self, ids: Any) -> Unlearned:
+        """Take rows out by their ids alone."""
+        model = self._fitted().model
+        if ids is None:
+            raise ValueError("unlearn needs rows and labels, or the ids of rows: unlearn(X, y), unlearn(ids=[...]).")
+        names = _checked_ids(ids)
+        left: Model
+        if isinstance(model, BatchModel):
+            left, result = unlearn_ids_from(model, names, parameters_of(self))
+        else:
+            going_on = self._going_on()
+            assert going_on is not None
+            left, result = going_on.unlearn_ids(names, parameters_of(self))
+        if isinstance(left, StreamModel):
+            self._warn_of_gap(left.largest_gap)
+        self._publish(left)
         return result
 
     def merge(self, other: Any) -> Self:
@@ -1121,11 +1145,22 @@ def _named(rows: CheckedRows, ids: Any) -> CheckedRows:
     """Give rows their ids, if there are any."""
     if ids is None:
         return rows
-    names = np.empty(len(rows), dtype=object)
-    names[:] = list(ids)
-    if len(set(names)) < len(names) or any(name is None for name in names):
-        raise ValueError("ids must be given for every row and all be different.")
+    names = _checked_ids(ids)
+    if len(names) != len(rows):
+        raise ValueError(f"ids must be given for every row: there are {len(names)} for {len(rows)} rows.")
     return replace(rows, ids=names)
+
+
+def _checked_ids(ids: Any) -> Array:
+    """Return ids as an array of objects; refuse equal ones, and rows without one."""
+    if isinstance(ids, (str, bytes)):
+        raise ValueError(f"ids must be a sequence of ids, not the text {ids!r}: ids=[{ids!r}].")
+    given = list(ids)
+    names = np.empty(len(given), dtype=object)
+    names[:] = given
+    if len(set(given)) < len(given) or any(name is None for name in given):
+        raise ValueError("ids must be given for every row and all be different.")
+    return names
 
 
 def _are_plain_labels(y: Any, X: Array) -> bool:

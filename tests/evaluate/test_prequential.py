@@ -116,3 +116,79 @@ def test_progress_bar_without_rich(monkeypatch):
 def test_prequential_arguments(options):
     with pytest.raises(ValueError, match="at least 1"):
         prequential(FBTWSVM(), [], **options)
+
+
+class Recorder:
+    """A model that notes what it is asked and told; it always answers the label that it learned last."""
+
+    def __init__(self):
+        self.calls = []
+
+    def predict(self, X):
+        """Return the label learned last."""
+        self.calls.append(("predict", int(X[0, 0])))
+        return np.array([self.last])
+
+    def partial_fit(self, X, y, classes=None):
+        """Learn one row."""
+        self.calls.append(("learn", int(X[0, 0])))
+        self.classes_, self.last = np.arange(10), y[0]
+        return self
+
+
+def delayed(delay, n=6):
+    model = Recorder()
+    X, y = np.arange(n, dtype=float)[:, None], np.arange(n)
+    run = prequential(model, [(X[:4], y[:4]), (X[4:], y[4:])], every=100, delay=delay, progress=False).run()
+    return model.calls, run
+
+
+def test_a_label_that_comes_late_is_learned_when_it_is_known():
+    calls, run = delayed(2)
+    assert calls == [
+        ("learn", 0), ("predict", 3), ("learn", 1), ("predict", 4), ("learn", 2), ("predict", 5),
+        ("learn", 3), ("learn", 4), ("learn", 5),
+    ]  # fmt: skip
+    assert run.rows == 6
+    assert run.score.tested == 3  # the first three came before any label was known
+
+
+def test_no_delay_is_test_then_train():
+    calls, _ = delayed(np.arange(1, 7))
+    assert calls == [("learn", 0), *(c for i in range(1, 6) for c in (("predict", i), ("learn", i)))]
+
+
+def test_labels_may_come_in_another_order_and_after_the_end():
+    calls, run = delayed([4, 2, 100, 5, 6, 6])
+    assert [row for what, row in calls if what == "learn"] == [1, 0, 3, 4, 5, 2]
+    assert [row for what, row in calls if what == "predict"] == [2, 3, 4, 5]
+    assert run.score.tested == 4
+
+
+def test_the_answer_of_when_the_row_came_counts():
+    X, y = clouds(1200, 2, seed=3)
+    y[600:] = 1 - y[600:]
+    model = FBTWSVM(gamma=0.1, n_components=30, warm_up=100, half_life=50, random_state=0)
+    late = prequential(model, chunked(X, y, 100), delay=300, progress=False).run()
+    twin = FBTWSVM(gamma=0.1, n_components=30, warm_up=100, half_life=50, random_state=0)
+    answers = []
+    for i in range(len(y)):
+        if i > 300:
+            twin.partial_fit(X[i - 301 : i - 300], y[i - 301 : i - 300])
+            answers.append(twin.predict(X[i : i + 1])[0] == y[i])
+    assert late.score.tested == len(answers)
+    assert late.summary()["accuracy"] == pytest.approx(np.mean(answers))
+
+
+@pytest.mark.parametrize(
+    ("delay", "message"),
+    [(-1, "0 or more"), (1.5, "number of rows"), ([1, 1], "row 1 itself"), ("soon", "number of rows")],
+)
+def test_a_delay_that_cannot_be_is_refused(delay, message):
+    with pytest.raises(ValueError, match=message):
+        prequential(Recorder(), [], delay=delay)
+
+
+def test_a_delay_for_fewer_rows_than_there_are():
+    with pytest.raises(ValueError, match="3 entries"):
+        delayed([1, 2, 3])

@@ -10,9 +10,11 @@ from fbtwsvm._steps import finish
 from fbtwsvm.classifier import model_of
 from fbtwsvm.online._loops import Watch, needs_new_map
 from fbtwsvm.online.landmarks import _GROWTH, _MEMORY, ResidualMonitor
+from fbtwsvm.online.trust import RATE, REST, Trust
 from helpers import clouds, stream
 
 MEMORY = int(_MEMORY)
+NOBODY = (*Trust(1).parts().values(), RATE, REST)
 
 
 def monitor(expected=0.1, count=10, n_components=10, clock=0):
@@ -23,9 +25,8 @@ def monitor(expected=0.1, count=10, n_components=10, clock=0):
 
 
 def rows_missing(residuals):
-    """Return mapped rows, with their bias column, of which the map misses so much: 1 - ||z||^2."""
-    residuals = np.asarray(residuals, dtype=np.float64)
-    return np.column_stack([np.sqrt(1.0 - residuals), np.ones(len(residuals))])
+    """Return mapped rows of one feature of which the map misses so much: 1 - ||z||^2."""
+    return np.sqrt(1.0 - np.asarray(residuals, dtype=np.float64))[:, None]
 
 
 @pytest.mark.parametrize(("expected", "limit"), [(0.1, 0.17), (0.0, 0.02), (0.9, 0.95), (1.0, 1.0)])
@@ -36,9 +37,8 @@ def test_the_residual_may_rise_by_half_but_not_beyond_half_of_what_is_left(expec
 def watched(one, clock):
     """Return what the compiled loops follow of a monitor."""
     grows = 10**9 if one.grows_after is None else one.grows_after
-    nothing = np.empty(0)
-    ages = (np.array([clock]), one.since, one.least_age, grows)
-    return Watch(one.residual.copy(), one.share, one.limit, *ages, nothing, nothing, 0.0)
+    ages = (np.array([clock]), one.since, one.least_age, grows, 10**9)
+    return Watch(1, one.residual.copy(), one.share, one.limit, *ages, *NOBODY)
 
 
 def alarms(row, watch):
@@ -114,7 +114,7 @@ def test_a_renewed_map_says_nearly_the_same():
     X, y = clouds(800, 3)
     model = stream(FBTWSVM(gamma=0.1, n_components=100, warm_up=200, decision="value", random_state=0), X, y, 100)
     before, answers = model_of(model).mapping, model.predict(X)
-    renewed_stream = finish(model_of(model).renewal(X[:1]))
+    renewed_stream = finish(model_of(model).renewal(X[:1], moved=True))
     assert not renewed_stream.mapping.same_as(before)
     member = renewed_stream.members[0]
     winners = renewed_stream.rule.winners(renewed_stream.mapping.rows(X))

@@ -47,22 +47,22 @@ def test_a_class_that_comes_and_goes_leaves_the_machine_as_it_was(machine):
 
 def test_a_class_is_due_when_it_has_grown_by_half(machine):
     machine.seen[:], machine.since_solve[:], machine.solved_at[:] = 40, 8, machine.clock
-    assert next_classes(machine).tolist() == []
+    assert next_classes(machine, machine.max_lag).tolist() == []
     machine.since_solve[1] = 19
-    assert next_classes(machine).tolist() == []
+    assert next_classes(machine, machine.max_lag).tolist() == []
     machine.since_solve[1] = 20
-    assert next_classes(machine).tolist() == [1]
+    assert next_classes(machine, machine.max_lag).tolist() == [1]
     machine.solved_at[2] = machine.clock - machine.max_lag
-    assert next_classes(machine).tolist() == [1, 2]  # one that has grown comes first
+    assert next_classes(machine, machine.max_lag).tolist() == [1, 2]  # one that has grown comes first
     machine.since_solve[:] = 8, 8, 0
-    assert next_classes(machine).tolist() == [2]
+    assert next_classes(machine, machine.max_lag).tolist() == [2]
 
 
 def test_others_that_are_half_of_the_way_are_solved_along(machine):
     machine.seen[:], machine.since_solve[:], machine.solved_at[:] = 40, (20, 10, 9), machine.clock
-    assert next_classes(machine).tolist() == [0, 1]
+    assert next_classes(machine, machine.max_lag).tolist() == [0, 1]
     machine.seen[0], machine.since_solve[0] = 4, 2  # a new class is due after every few rows
-    assert next_classes(machine).tolist() == [0]
+    assert next_classes(machine, machine.max_lag).tolist() == [0]
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5])
@@ -72,7 +72,7 @@ def test_classes_that_wait_have_their_turn(machine, at_once, monkeypatch):
     machine.since_solve[:] = 0
     machine.solved_at[:] = machine.clock - machine.max_lag - np.array([0, 2, 1])
     found = []
-    while len(due := next_classes(machine)):
+    while len(due := next_classes(machine, machine.max_lag)):
         assert len(due) <= at_once
         found += due.tolist()
         resolve(machine, due)

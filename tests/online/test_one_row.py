@@ -152,9 +152,11 @@ def test_what_is_kept_for_single_rows_are_the_arrays_of_the_model():
         state, one = model_of(model), model_of(model).one_row
         if one is not None:
             side = one.sides[one._front]
-            assert side.watch.slopes is state.slopes
+            assert side.watch.slopes is state.trust.slopes
+            assert side.watch.errors is state.trust.errors
+            assert side.watch.idle is state.trust.idle
             assert side.watch.residual is state.monitor.residual
-            assert side.watch.trust is state.trust
+            assert side.watch.weights is state.trust.weights
             assert side.watch.clock[0] == state.clock
             for member, arrays in zip(state.members, side.members, strict=True):
                 assert arrays.planes is member.planes
@@ -178,7 +180,7 @@ def test_what_a_prediction_has_computed_is_used_for_the_same_planes_only():
         for k in order:
             model.partial_fit(X[k : k + 1], y[k : k + 1])
             twin.partial_fit(X[k : k + 1], y[k : k + 1])
-    np.testing.assert_allclose(model_of(model).trust, model_of(twin).trust, atol=1e-12)
+    np.testing.assert_allclose(model_of(model).trust.weights, model_of(twin).trust.weights, atol=1e-12)
 
 
 def test_a_usual_weight_may_be_too_heavy():
@@ -190,13 +192,13 @@ def test_a_usual_weight_may_be_too_heavy():
             model.partial_fit(X[:size], y[:size])
 
 
-@pytest.mark.parametrize("part", ["planes", "trust"])
+@pytest.mark.parametrize("part", ["planes", "weights"])
 def test_parts_of_a_rule_that_somebody_has_do_not_change(part):
     X, y = clouds(400, 3, seed=4)
     model = stream(FBTWSVM(**OPTIONS, decay="auto"), X[:300], y[:300], 20)
     for i in range(300, 360):
         rule = model_of(model).answers.rule
-        held = rule.trust if part == "trust" else rule.parts[0]
+        held = rule.weights if part == "weights" else rule.parts[0]
         del rule
         before = held.copy()
         for k in range(3):

@@ -9,9 +9,11 @@ from fbtwsvm.model.membership import distances_to_means
 from fbtwsvm.online._loops import Watch
 from fbtwsvm.online.absorb import learn_rows
 from fbtwsvm.online.kept import Chunk
+from fbtwsvm.online.trust import RATE, REST, Trust
 from helpers import FOURIER, clouds, stream
 
-NO_WATCH = Watch(np.zeros(1), 1.0, np.inf, np.zeros(1, dtype=np.int64), 0, 0, 10**9, np.empty(0), np.empty(0), 0.0)
+NOBODY = (*Trust(1).parts().values(), RATE, REST)
+NO_WATCH = Watch(0, np.zeros(1), 1.0, np.inf, np.zeros(1, dtype=np.int64), 0, 0, 10**9, 10**9, *NOBODY)
 
 
 def one_by_one(model, X, y):

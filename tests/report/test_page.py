@@ -122,7 +122,7 @@ def test_every_axis_has_a_name(browser, page):
     words = browser.execute_script(
         "return [...document.querySelectorAll('svg')].map(s => [...s.querySelectorAll('text')].map(t => t.textContent))"
     )
-    wanted = [("rows", "accuracy"), ("rows", "rows a second"), ("rows", "rows"), ("half-life", "trust")]
+    wanted = [("rows", "accuracy"), ("rows", "rows a second"), ("rows", "rows"), ("trust", "member")]
     wanted += [("rows", "share of the last rows"), ("answer", "true class"), ("importance", "x0"), ("x0", "x1")]
     for texts, names in zip(words, wanted, strict=True):
         for name in names:
@@ -292,15 +292,15 @@ def test_the_most_confused_of_many_classes_are_listed(tmp_path):
     assert "Most confused" not in (tmp_path / "r.html").read_text()
 
 
-def test_trust_in_each_half_life(tmp_path):
+def test_trust_in_each_member(tmp_path):
     model = reported(3, decay="auto")
     ax = drawn_by(panels.trust, model)
-    assert [bar.get_height() for bar in ax.patches] == model.estimator.memory_report().trust.tolist()
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["never fades", "1,000 rows", "100 rows", "10 rows"]
+    assert [bar.get_width() for bar in ax.patches] == model.estimator.memory_report().trust.tolist()
+    names = ["since a change", "half-life 1,000", "half-life 100", "half-life 10"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [*names, *(f"linear, {name}" for name in names)]
     write_report(model, tmp_path / "r.html")
     words = " ".join((tmp_path / "r.html").read_text().split())
-    assert "Weight of the log-probabilities of each member" in words
-    assert "The weights do not add up to one." in words
+    assert "Share of each member in the answer now." in words
     write_report(reported(2), tmp_path / "r.html")
     assert "Trust" not in (tmp_path / "r.html").read_text()
 

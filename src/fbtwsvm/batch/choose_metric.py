@@ -30,7 +30,7 @@ from .trial_rows import TrialRows
 
 _SAMPLE, _OF_EACH_CLASS = 2000, 25  # rows of the sample: so many, or so many for each class
 _LARGE_SAMPLE, _SHARE = 4000, 5  # of much data: so many rows, but at most one in five
-_MOST_LANDMARKS = 400
+_MOST_LANDMARKS, _FEW_LANDMARKS = 400, 200  # of a fit, and of a stream that is learned meanwhile
 _LEAST_DISTINCT = 300  # with fewer distinct rows, "auto" takes no metric: chance is too large
 _MOST_COLUMNS = 2000  # with more columns, "auto" takes no metric: it would take too long
 _RIDGE = 10.0 * RIDGE  # smoother than the classifier: slopes are noisier than values
@@ -92,10 +92,24 @@ def learn_metric(
     return (yield from rounds.run(gamma, always=always))
 
 
+def better_metric(
+    trial: TrialRows, kernel: str, present: Array, gamma: float, start: Array, *, any_gamma: bool = True
+) -> Steps[LearnedMetric | None]:
+    """Return, in pieces, factors of the columns that are better than the present ones; None if there are none.
+
+    present, gamma  the factors and the gamma in use
+    start           factors to begin the rounds with
+    """
+    rounds = _Rounds(trial, kernel, any_gamma=any_gamma, most_landmarks=_FEW_LANDMARKS)
+    if len(rounds.labels) < _LEAST_DISTINCT:
+        return None
+    return (yield from rounds.better(present, gamma, start))
+
+
 class _Rounds:
     """A sample of the rows, and the rounds that are judged on it."""
 
-    def __init__(self, trial: TrialRows, kernel: str, *, any_gamma: bool) -> None:
+    def __init__(self, trial: TrialRows, kernel: str, *, any_gamma: bool, most_landmarks: int | None = None) -> None:
         random = np.random.default_rng(trial.seed)
         size = max(_SAMPLE, min(_LARGE_SAMPLE, trial.n // _SHARE), _OF_EACH_CLASS * trial.n_classes)
         drawn = trial.sample(size, random)
@@ -104,7 +118,7 @@ class _Rounds:
         self.labels, self.weights = sample.labels, sample.weights / sample.weights.mean()
         self.X, self.unit = _of_size_one(sample.X, self.weights)
         self.targets = one_against_rest(self.labels)
-        self.landmarks = random.permutation(sample.n)[: landmark_count(sample.n, _MOST_LANDMARKS)]
+        self.landmarks = random.permutation(sample.n)[: landmark_count(sample.n, most_landmarks or _MOST_LANDMARKS)]
         self.judged = np.ones(sample.n, dtype=bool)
         self.judged[self.landmarks] = False
         self.folds = shuffled_folds(self.labels, random)
@@ -118,12 +132,41 @@ class _Rounds:
 
     def run(self, gamma: float, *, always: bool) -> Steps[LearnedMetric | None]:
         """Take rounds as long as they help."""
-        gamma *= self.unit if self.kernel == "laplacian" else self.unit**2  # for rows that were divided by the unit
+        gamma *= self._gamma_unit
         alike = [np.ones(self.X.shape[1])] * FOLDS
         start = yield from self._best_gamma(alike, gamma)
         if self._mean(start.misses) == 1.0:  # no class is in several groups: held-out groups tell nothing
             self.folds = shuffled_folds(self.labels, self.random)
             start = yield from self._best_gamma(alike, gamma)
+        taken, rounds = yield from self._sharpened(start, always=always)
+        if not rounds or not (always or (yield from self._holds_in_order(start, taken))):
+            LOG.info("metric: none, all columns count alike")
+            return None
+        LOG.info("metric: learned in %d rounds, held-out error %.4f -> %.4f", rounds,
+                 self._mean(start.errors), self._mean(taken.errors))  # fmt: skip
+        return LearnedMetric(self._normalised(_mean_factors(taken)), rounds)
+
+    def better(self, present: Array, gamma: float, begin: Array) -> Steps[LearnedMetric | None]:
+        """Take rounds that begin with some factors; return what they find if that is better than the present ones."""
+        gamma *= self._gamma_unit
+        before = yield from self._best_gamma([self._normalised(present)] * FOLDS, gamma)
+        usual = 1.0 / self.X.shape[1] if self.any_gamma else gamma  # "scale", since the mean variance is one
+        start = yield from self._best_gamma([self._normalised(begin)] * FOLDS, usual)
+        taken, rounds = yield from self._sharpened(start)
+        if not self._helps(before, taken, _LATER if rounds else _FIRST):
+            LOG.info("metric: stays as it is")
+            return None
+        LOG.info("metric: learned again, held-out error %.4f -> %.4f", self._mean(before.errors),
+                 self._mean(taken.errors))  # fmt: skip
+        return LearnedMetric(self._normalised(_mean_factors(taken)), max(rounds, 1))
+
+    @property
+    def _gamma_unit(self) -> float:
+        """Factor on gamma for rows that were divided by the unit."""
+        return self.unit if self.kernel == "laplacian" else self.unit**2
+
+    def _sharpened(self, start: _Round, *, always: bool = False) -> Steps[tuple[_Round, int]]:
+        """Take rounds as long as they help, or at least one; return the best, and how many rounds it took."""
         last = taken = start
         rounds, failed = 0, 0
         for number in range(1, _ROUNDS + 1):
@@ -131,25 +174,22 @@ class _Rounds:
             yield
             last = yield from self._best_gamma(sharper, last.gamma)
             gain = _gain(taken.errors, last.errors, self._judged_weights())
-            worse = self._mean(last.misses - taken.misses) > 0 or self._mean(last.log_losses - taken.log_losses) > 0
             LOG.debug(
                 "metric, round %d: error %.4f (%.1f standard errors), misses %.4f, log loss %.4f",
                 number, self._mean(last.errors), gain, self._mean(last.misses), self._mean(last.log_losses),
             )  # fmt: skip
-            helps = gain > (_LATER if rounds else _FIRST) and not worse
-            if helps or (always and not rounds):
+            if self._helps(taken, last, _LATER if rounds else _FIRST) or (always and not rounds):
                 taken, rounds, failed = last, number, 0
             else:
                 failed += 1
                 if failed == 2 or gain < 0:
                     break
-        if not rounds or not (always or (yield from self._holds_in_order(start, taken))):
-            LOG.info("metric: none, all columns count alike")
-            return None
-        factors = self._normalised(_mean_factors(taken))
-        LOG.info("metric: learned in %d rounds, held-out error %.4f -> %.4f", rounds,
-                 self._mean(start.errors), self._mean(taken.errors))  # fmt: skip
-        return LearnedMetric(factors, rounds)
+        return taken, rounds
+
+    def _helps(self, before: _Round, after: _Round, least: float) -> bool:
+        """Whether factors lower the loss by so many standard errors, and make nothing else worse."""
+        worse = self._mean(after.misses - before.misses) > 0 or self._mean(after.log_losses - before.log_losses) > 0
+        return _gain(before.errors, after.errors, self._judged_weights()) > least and not worse
 
     def _judged_weights(self) -> Array:
         weights: Array = self.weights[self.judged & (self.folds >= 0)]

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .._arrays import Array
 from .problems import Problems, gap_problems, label_problems, malformed, number_problems, shown
 from .sources.base import ENTRY_ID, MALFORMED, MOST_LABEL_LETTERS, DataError
 from .values import (
@@ -33,9 +34,13 @@ _NEARLY_ALL = 0.9  # in a column with this share of numbers, or of dates, the ot
 
 @dataclass(frozen=True)
 class Choices:
-    """What the user chooses for the columns; the first rows decide on those neither `numeric` nor `categorical`."""
+    """What the user chooses for the columns; the first rows decide on those neither `numeric` nor `categorical`.
 
-    target: str
+    `target` is None if the labels are not part of the table.  `spare` is the number of one-hot columns, of each column
+    of categories, for categories that come later.
+    """
+
+    target: str | None
     row_id: str | None = None
     drop: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
@@ -44,19 +49,22 @@ class Choices:
     impute: str = "error"
     scale: str = "standard"
     precision: str = "float32"
+    spare: int = 0
 
 
 @dataclass
 class Column:
     """One column: its categories (None for numbers), and the number or category that fills missing values.
 
-    Dates are numbers: days since 1970.
+    Dates are numbers: days since 1970.  `later` are categories that did not occur in the first rows, in the order in
+    which they came.
     """
 
     name: str
     categories: list[str] | None
     fill: float
     dates: bool = False
+    later: tuple[str, ...] = ()
 
     @property
     def most_frequent(self) -> str | None:
@@ -76,6 +84,8 @@ def first_problems(table: pa.Table, choices: Choices) -> Problems:
             problems = number_problems(name, table[name], kind == "dates", gaps_allowed) | problems
         elif not gaps_allowed:
             problems = gap_problems(name, table[name]) | problems
+    if choices.target is None:
+        return problems
     return label_problems(choices.target, table[choices.target], "text") | problems
 
 
@@ -105,11 +115,11 @@ def _kind(name: str, values: Any, choices: Choices) -> str:
     return "dates" if share_of(not_dates(values), values) >= _NEARLY_ALL else "categories"
 
 
-def choose_column(name: str, values: Any, choices: Choices) -> Column:
+def choose_column(name: str, values: Any, choices: Choices, weights: Array) -> Column:
     """Return a column with the kind and the fill that its first values tell."""
     kind = _kind(name, values, choices)
     if kind == "categories":
-        return _categories(name, as_texts(values), name in choices.categorical)
+        return _categories(name, as_texts(values), name in choices.categorical, weights)
     numbers = as_dates(values) if kind == "dates" else as_numbers(values)
     if numbers is None:
         row = int(np.argmax(not_dates(values) if kind == "dates" else not_numbers(values)))
@@ -117,14 +127,31 @@ def choose_column(name: str, values: Any, choices: Choices) -> Column:
             f"Column {name!r} holds {kind}, but row {row + 1:,} holds {shown(values, row)}: correct it, or leave such "
             f"rows out (--on-error skip), or add --categorical {name} if these are categories."
         )
-    present = numbers[np.isfinite(numbers)]
-    return Column(name, None, float(np.median(present)) if len(present) else 0.0, kind == "dates")
+    return Column(name, None, _median(numbers, weights), kind == "dates")
 
 
-def _categories(name: str, texts: Any, forced: bool) -> Column:
+def _median(numbers: Array, weights: Array) -> float:
+    """Return the median of the numbers that are present, 0 if there are none; a weight of 2 is a number twice."""
+    present = np.isfinite(numbers)
+    numbers, weights = numbers[present], weights[present]
+    if not len(numbers):
+        return 0.0
+    if (weights == weights[0]).all():
+        return float(np.median(numbers))
+    order = np.argsort(numbers, kind="stable")
+    below = np.cumsum(weights[order])
+    middle = [np.searchsorted(below, 0.5 * below[-1], side=side) for side in ("left", "right")]
+    return float(numbers[order[middle]].mean())
+
+
+def _categories(name: str, texts: Any, forced: bool, weights: Array) -> Column:
     """Return a column of categories; the most frequent one fills missing values."""
-    counted = pc.value_counts(texts).to_pylist()
-    counts = {item["values"]: item["counts"] for item in counted if item["values"] is not None}
+    coded = pc.dictionary_encode(texts)
+    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
+    known = codes >= 0
+    totals = np.bincount(codes[known], weights=weights[known], minlength=len(coded.dictionary))
+    counts = dict(zip(coded.dictionary.to_pylist(), totals.tolist(), strict=True))
     if len(counts) > max(_MOST_CATEGORIES, len(texts) // 2) and not forced:
         raise DataError(
             f"Column {name!r} holds {len(counts)} different texts in the first {len(texts)} rows: leave it out with "
@@ -141,9 +168,9 @@ def _categories(name: str, texts: Any, forced: bool) -> Column:
 
 
 def _check_names(names: list[str], choices: Choices) -> None:
-    wanted = (choices.target, *([choices.row_id] if choices.row_id else []), *choices.drop, *choices.numeric)
-    for name in (*wanted, *choices.categorical):
-        if name not in names:
+    wanted = (choices.target, choices.row_id, *choices.drop, *choices.numeric, *choices.categorical)
+    for name in wanted:
+        if name is not None and name not in names:
             raise DataError(f"The source has no column {name!r}; it has {listed(names)}.")
 
 

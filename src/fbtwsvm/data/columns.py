@@ -6,7 +6,7 @@ The first rows fix all of it, and it is saved with the model; later rows are com
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from .problems import (
     shown,
     size_problems,
 )
-from .sources.base import DataError
+from .sources.base import MOST_LABEL_LETTERS, DataError
 from .target import check_target
 from .values import as_dates, as_integers, as_numbers, as_texts, is_missing, not_integers, with_points
 
@@ -71,24 +71,21 @@ class Columns:
     unseen: int = 0
 
     @classmethod
-    def of(cls, table: pa.Table, choices: Choices) -> Columns:
-        """Choose columns and encoding from the first rows."""
+    def of(cls, table: pa.Table, choices: Choices, weights: Array | None = None) -> Columns:
+        """Choose columns and encoding from the first rows; a weight of 2 is the row twice, 0 an absent row."""
         table = with_points(table)
+        if weights is None:
+            weights = np.ones(table.num_rows)
+        elif not weights.all():
+            table, weights = table.take(np.flatnonzero(weights)), weights[weights != 0]
         names = features(table.column_names, choices)
-        text_labels = choices.target in choices.categorical
-        if not text_labels:
-            check_target(choices.target, table[choices.target])
-        chosen = [choose_column(name, table[name], choices) for name in names]
-        is_whole = not text_labels and as_integers(table[choices.target]) is not None
-        if not is_whole and not text_labels:
-            _warn_of_odd_labels(choices.target, table[choices.target])
+        labels = "text" if choices.target is None else _kind_of_labels(choices.target, table, choices)
+        chosen = [choose_column(name, table[name], choices, weights) for name in names]
         empty = np.empty(0)
-        columns = cls(choices, chosen, "whole" if is_whole else "text", empty, empty, empty, empty)
+        columns = cls(choices, chosen, labels, empty, empty, empty, empty)
         raw = columns._encode(table, 0)
-        columns.shift, columns.scale = _scale(raw, choices.scale, columns._is_number())
-        scaled = (raw - columns.shift) / columns.scale
-        columns.mean = scaled.mean(axis=0)
-        spread = scaled.std(axis=0)
+        columns.shift, columns.scale = _scale(raw, choices.scale, columns._is_number(), weights)
+        columns.mean, spread = _mean_and_spread((raw - columns.shift) / columns.scale, weights)
         columns.deviation = np.where(spread > 0, spread, 1.0)
         columns.reset_drift()
         columns._warn_of_row_numbers(raw)
@@ -107,22 +104,25 @@ class Columns:
         """Names of the encoded columns."""
         names = []
         for column in self.columns:
-            if column.categories is None or self.choices.encode == "ordinal":
+            if not self._is_one_hot(column):
                 names.append(column.name)
             else:
-                names += [f"{column.name}={category}" for category in column.categories]
+                assert column.categories is not None
+                free = [f"later {i + 1}" for i in range(len(column.later), self.choices.spare)]
+                names += [f"{column.name}={category}" for category in (*column.later, *free, *column.categories)]
         return names
+
+    def _is_one_hot(self, column: Column) -> bool:
+        """Whether a column is encoded by one column for each of its categories."""
+        return column.categories is not None and self.choices.encode == "onehot"
 
     def width(self, column: Column) -> int:
         """Return the number of encoded columns of a column."""
-        return 1 if column.categories is None or self.choices.encode == "ordinal" else len(column.categories)
+        return self.choices.spare + len(column.categories or ()) if self._is_one_hot(column) else 1
 
     def _is_number(self) -> Array:
         """Whether each encoded column is scaled: numbers and ordinal codes are, zeros and ones of one-hot are not."""
-        one_hot = self.choices.encode == "onehot"
-        return np.concatenate(
-            [[True] if c.categories is None or not one_hot else [False] * len(c.categories) for c in self.columns]
-        )
+        return np.concatenate([np.full(self.width(c), not self._is_one_hot(c)) for c in self.columns])
 
     def rows(self, table: pa.Table, first_row: int) -> Array:
         """Return encoded and scaled rows; `first_row` rows came before them, for error messages."""
@@ -149,7 +149,7 @@ class Columns:
         integers = as_integers(values) if self.labels == "whole" else None
         if integers is not None:
             return integers
-        refuse(label_problems(self.choices.target, values, self.labels), first_row)
+        refuse(label_problems(str(self.choices.target), values, self.labels), first_row)
         assert self.labels != "whole"
         if self.labels == "text":
             return np.array(as_texts(values).to_pylist(), dtype=np.str_)
@@ -160,6 +160,7 @@ class Columns:
     def _target(self, table: pa.Table) -> Any:
         """Return the column that holds the labels."""
         name = self.choices.target
+        assert name is not None
         if name not in table.column_names:
             raise DataError(f"The source has no column {name!r}, the target; it has {listed(table.column_names)}.")
         return table[name]
@@ -171,7 +172,7 @@ class Columns:
         for column in self.columns:
             problems = self._column_problems(column, table[column.name]) | problems
         if with_labels:
-            problems = label_problems(self.choices.target, self._target(table), self.labels) | problems
+            problems = label_problems(str(self.choices.target), self._target(table), self.labels) | problems
         good = np.setdiff1d(np.arange(table.num_rows), list(problems))
         unseen = self.unseen
         scaled = (self._encode(table.take(good), 0) - self.shift) / self.scale
@@ -230,7 +231,8 @@ class Columns:
         found = np.zeros(table.num_rows, dtype=bool)
         for column in self.columns:
             if column.categories is not None:
-                known = pc.is_in(as_texts(table[column.name]), value_set=pa.array(column.categories, pa.string()))
+                names = pa.array([*column.categories, *column.later], pa.string())
+                known = pc.is_in(as_texts(table[column.name]), value_set=names)
                 found |= known.to_numpy(zero_copy_only=False)
         return found
 
@@ -265,13 +267,52 @@ class Columns:
         if texts.null_count:
             refuse(self._column_problems(column, values), first_row)
             codes[pc.is_null(texts).to_numpy(zero_copy_only=False)] = int(column.fill)
-        self.unseen += int((codes < 0).sum())
+        new = np.flatnonzero(codes < 0)
+        self.unseen += len(new)
         if self.choices.encode == "ordinal":
             return np.asarray(codes[:, None], dtype=np.float64)
-        hot: Array = np.zeros((len(codes), len(column.categories)))
+        # Spare columns come first: an empty one is then part of the block of its column (`batch.one_hot`).
+        hot: Array = np.zeros((len(codes), self.width(column)))
         seen = np.flatnonzero(codes >= 0)
-        hot[seen, codes[seen]] = 1.0
+        hot[seen, self.choices.spare + codes[seen]] = 1.0
+        if len(column.later):
+            places = {category: place for place, category in enumerate(column.later)}
+            for row, text in zip(new, texts.take(new).to_pylist(), strict=True):
+                if text in places:
+                    hot[row, places[text]] = 1.0
         return hot
+
+    def with_new_categories(self, table: pa.Table) -> Columns:
+        """Return the columns with the categories of new rows, in the order in which they come, while there is room."""
+        if not self.choices.spare or self.choices.encode == "ordinal":
+            return self
+        table, columns = with_points(table), list(self.columns)
+        for k, column in enumerate(self.columns):
+            free = self.choices.spare - len(column.later)
+            if column.categories is None or not free:
+                continue
+            known = pa.array([*column.categories, *column.later], pa.string())
+            texts = pc.drop_null(as_texts(table[column.name]))
+            new = pc.unique(texts.filter(pc.invert(pc.is_in(texts, value_set=known)))).to_pylist()
+            if any(len(text) > MOST_LABEL_LETTERS for text in new):
+                raise DataError(
+                    f"Column {column.name!r} holds a text of more than {MOST_LABEL_LETTERS} letters: that is no "
+                    "category. Correct it, or leave such rows out."
+                )
+            if new:
+                columns[k] = replace(column, later=(*column.later, *new[:free]))
+        return replace(self, columns=columns)
+
+
+def _kind_of_labels(name: str, table: pa.Table, choices: Choices) -> str:
+    """Return whether labels are whole numbers or texts; refuse quantities."""
+    if name in choices.categorical:
+        return "text"
+    check_target(name, table[name])
+    if as_integers(table[name]) is not None:
+        return "whole"
+    _warn_of_odd_labels(name, table[name])
+    return "text"
 
 
 def _warn_of_odd_labels(name: str, values: Any) -> None:
@@ -284,14 +325,22 @@ def _warn_of_odd_labels(name: str, values: Any) -> None:
             f"All labels are texts, since {int(wrong.sum()):,} of the first {len(values):,} are not integers: column "
             f"{name!r} holds {shown(values, row)} in row {row + 1:,}. If that is a mistake, correct it and begin a new "
             f"model; if not, --categorical {name} says that labels are texts.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
-def _scale(raw: Array, how: str, numbers: Array) -> tuple[Array, Array]:
+def _mean_and_spread(rows: Array, weights: Array) -> tuple[Array, Array]:
+    """Return mean and standard deviation of each column."""
+    if (weights == weights[0]).all():
+        return rows.mean(axis=0), rows.std(axis=0)
+    mean = np.average(rows, axis=0, weights=weights)
+    return mean, np.sqrt(np.average(np.square(rows - mean), axis=0, weights=weights))
+
+
+def _scale(raw: Array, how: str, numbers: Array, weights: Array) -> tuple[Array, Array]:
     """Return shift and scale of each encoded column."""
     if how == "standard":
-        shift, scale = raw.mean(axis=0), raw.std(axis=0)
+        shift, scale = _mean_and_spread(raw, weights)
     elif how == "minmax":
         shift = raw.min(axis=0)
         scale = raw.max(axis=0) - shift

@@ -15,6 +15,7 @@ import numpy as np
 from .._arrays import array_bytes
 from ..model.inspection import Inspection
 from ..online.drift import HoeffdingDrift
+from .late import LateLabels, Waiting
 from .score import Score
 
 _MOST_MARKS = 1000
@@ -91,6 +92,7 @@ class Prequential:
     classes: Any
     progress: bool | None
     most: int | None = None  # snapshots that are kept
+    late: LateLabels | None = None  # when labels are known; None is at once
     snapshots: list[Snapshot] = field(default_factory=list)
     rows: int = 0
     seconds: float = 0.0
@@ -108,6 +110,8 @@ class Prequential:
                 report(self.rows, self.score)
                 if snapshot is not None:
                     yield snapshot
+        if self.late is not None:
+            self._learn_late(self.late.rest())
         snapshot = self.finish()
         if snapshot is not None:
             yield snapshot
@@ -120,7 +124,10 @@ class Prequential:
 
     def step(self, X: Any, y: Any, **options: Any) -> Snapshot | None:
         """Test and learn one chunk, and return a snapshot if one is due.  Options are passed to `partial_fit`."""
-        self._test_then_learn(X, y, options)
+        if self.late is None:
+            self._test_then_learn(X, y, options)
+        else:
+            self._test_then_wait(X, y, self.late)
         due = self.rows // self.every > (self.rows - len(y)) // self.every
         return self._snapshot() if due else None
 
@@ -136,13 +143,38 @@ class Prequential:
             options["classes"] = self.classes
         self.model.partial_fit(X, y, **options)
         self.seconds += perf_counter() - start
+        self._count(y, answers, self.rows)
+        self.rows += len(y)
+
+    def _test_then_wait(self, X: Any, y: Any, late: LateLabels) -> None:
+        """Predict a chunk, row by row, and learn each row when its label is known."""
+        for i in range(len(y)):
+            self._learn_late(late.known_at(self.rows))  # labels that came before this row
+            start = perf_counter()
+            answer = self.model.predict(X[i : i + 1]) if hasattr(self.model, "classes_") else None
+            self.seconds += perf_counter() - start
+            late.add(self.rows, X[i : i + 1], y[i : i + 1], answer)
+            self.rows += 1
+
+    def _learn_late(self, waiting: list[Waiting]) -> None:
+        """Learn rows whose labels are known now; the answers of when they came count."""
+        for row in waiting:
+            start = perf_counter()
+            options = (
+                {"classes": self.classes} if self.classes is not None and not hasattr(self.model, "classes_") else {}
+            )
+            self.model.partial_fit(row.X, row.y, **options)
+            self.seconds += perf_counter() - start
+            self._count(row.y, row.answer, row.number)
+
+    def _count(self, y: Any, answers: Any, first: int) -> None:
+        """Count answers, of rows from number `first` on; None are rows that were not tested."""
         if answers is None:
             self.score.skip(y)
-        else:
-            self.score.add(y, answers)
-            alarms = self.monitor.update_rows(np.asarray(answers) != np.asarray(y))
-            self.marks = (self.marks + [self.rows + int(row) for row in alarms])[-_MOST_MARKS:]
-        self.rows += len(y)
+            return
+        self.score.add(y, answers)
+        alarms = self.monitor.update_rows(np.asarray(answers) != np.asarray(y))
+        self.marks = (self.marks + [first + int(row) for row in alarms])[-_MOST_MARKS:]
 
     def _snapshot(self) -> Snapshot:
         """Record a snapshot, and return it."""
@@ -215,6 +247,7 @@ def prequential(
     window: int = 1000,
     every: int = 1000,
     classes: Any = None,
+    delay: Any = 0,
     progress: bool | None = None,
 ) -> Prequential:
     """Evaluate a model on a stream: predict each chunk, then learn it.
@@ -231,6 +264,11 @@ def prequential(
         Number of rows between two snapshots.
     classes : array-like, default=None
         Classes to pass to the first `partial_fit`, for models that need them.
+    delay : int or array-like of int, default=0
+        When labels are known.  A number: each label comes so many rows after its row.  An array: the label of row i is
+        known as soon as `delay[i]` rows have come (the first one is row 0), so `delay[i]` is more than i; a label that
+        is known only after the last row is learned at the end.  The prediction that counts is the one made when the row
+        came; rows are tested and learned one by one, in the order in which their labels come.
     progress : bool or None, default=None
         Whether to show a progress bar, which needs rich (extra ``stream``).  None shows one on a terminal if rich is
         installed.
@@ -255,7 +293,8 @@ def prequential(
     """
     if window < 1 or every < 1:
         raise ValueError(f"window and every must be at least 1, got {window} and {every}.")
-    return Prequential(model, chunks, window, every, classes, progress)
+    late = None if np.ndim(delay) == 0 and delay == 0 else LateLabels(delay)
+    return Prequential(model, chunks, window, every, classes, progress, late=late)
 
 
 def _progress(wanted: bool | None, total: int | None) -> Any:

@@ -21,6 +21,7 @@ from .._arrays import Array
 from .._files import replacing
 from ..classifier import FBTWSVM, model_of
 from ..data.sources.base import numbered_names
+from ..data.table_classifier import TableClassifier, finished
 from ..data.table_model import TableModel
 from ..features.exact import ExactKernel
 from ..features.fourier import FourierFeatures
@@ -28,18 +29,20 @@ from ..features.kernels import scaled
 from ..features.nystroem import NystroemFeatures
 from ..model._pair_loops import FLOOR, LEAST_CHANCE
 from ..model.decision import PairRule
+from ..model.standard_columns import StandardColumns
+from ..online._committee_loops import SMALL
 from ..online.committee import CommitteeRule
 
 _OPSET, _IR = 17, 8  # versions that all recent runtimes can read
 
 
-def export_onnx(model: FBTWSVM | TableModel, path: str | os.PathLike[str]) -> None:
+def export_onnx(model: FBTWSVM | TableClassifier | TableModel, path: str | os.PathLike[str]) -> None:
     """Export a model to an ONNX file with the input ``X`` and the outputs ``label`` and ``scores``.
 
     Parameters
     ----------
-    model : FBTWSVM or TableModel
-        A fitted model with the kernel rbf, laplacian or linear, or with Fourier features.  The graph of a TableModel
+    model : FBTWSVM, TableClassifier or TableModel
+        A fitted model with the kernel rbf, laplacian or linear, or with Fourier features.  The graph of a table
         includes the scaling: ``X`` is then float64 with the encoded columns, whose names are in the metadata.
     path : path-like
         Path of the file.
@@ -49,10 +52,12 @@ def export_onnx(model: FBTWSVM | TableModel, path: str | os.PathLike[str]) -> No
     ValueError
         If standard operators cannot compute the map, or the model is a pipeline.
     """
+    if isinstance(model, TableClassifier):
+        model = TableModel(*finished(model)[:3])
     if not isinstance(model, FBTWSVM | TableModel):
         raise ValueError(
-            f"A {type(model).__name__} has no export to ONNX: give an FBTWSVM or a TableModel. Of a pipeline, export "
-            "the last step (pipeline[-1]) and apply the other steps before it."
+            f"A {type(model).__name__} has no export to ONNX: give an FBTWSVM, a TableClassifier or a TableModel. Of a "
+            "pipeline, export the last step (pipeline[-1]) and apply the other steps before it."
         )
     try:
         import onnx
@@ -137,6 +142,7 @@ def _metadata(model: FBTWSVM | TableModel, estimator: FBTWSVM) -> dict[str, str]
             {
                 "name": c.name,
                 "categories": c.categories,
+                "later": list(c.later),
                 "dates": c.dates,
                 "fill": c.fill if c.categories is None else c.most_frequent,
             }
@@ -165,12 +171,24 @@ class _Planes:
             self.features = self._similarities(transformer, transformer.rows_, rows)
         else:
             raise ValueError(f"The map {type(transformer).__name__} has no export to ONNX.")
+        self.columns = None if self.mapping.columns is None else self._standardised(self.mapping.columns, rows)
+
+    def _standardised(self, columns: StandardColumns, rows: str) -> str:
+        """Add the standardised columns beside the features of the map."""
+        graph = self.graph
+        moved = graph.add("Mul", graph.add("Sub", rows, columns.centre), columns.factor)
+        return graph.add("Max", graph.add("Min", moved, columns.most), -columns.most)
 
     def values(self, planes: Array) -> str:
         """Add the values of planes of shape (n, D), whose last weight is the bias."""
-        graph = self.graph
-        weights, bias = planes[:, :-1].astype(np.float64).T * self.mapping.scale, planes[:, -1]
-        features = self.features
+        graph, n_plain = self.graph, self.mapping.n_plain
+        every, bias = planes[:, :-1].astype(np.float64).T, planes[:, -1]
+        if self.columns is not None:
+            n_features = len(every) - n_plain
+            if not every[:n_features].any():  # a linear member
+                return graph.add("Add", graph.add("MatMul", self.columns, every[n_features:]), bias)
+            every = every[:n_features]  # all others use the features only
+        weights, features = every * self.mapping.scale, self.features
         if self.after is not None:
             if weights.shape[1] <= weights.shape[0]:  # fewer planes than features
                 weights = self.after @ weights
@@ -286,16 +304,21 @@ def _winner_first(graph: _Graph, votes: str, winners: str, n_classes: int) -> st
 
 
 def _committee(graph: _Graph, rule: CommitteeRule, planes: _Planes, n_classes: int) -> tuple[str, str]:
-    """Add the log-probabilities of all trusted members, weighted by trust."""
-    total = None
-    for trust, weights in zip(rule.trust, rule.planes, strict=True):
-        if trust > 0:
-            chances = _log_probabilities(graph, planes, weights, rule.decision, n_classes)
-            part = graph.add("Mul", chances, trust)
-            total = part if total is None else graph.add("Add", total, part)
-    if total is None:  # no member is trusted: then all classes are equal
-        none = planes.values(rule.planes[0][:, 0])
-        total = graph.add("Mul", none, 0.0)
+    """Add the log-probabilities of the committee: the mean of both ways to combine its members."""
+    likelihood, success = None, None
+    for e, weights in zip(rule.active, rule.members(), strict=True):
+        chances = _log_probabilities(graph, planes, weights, rule.decision, n_classes)
+        by_success, by_likelihood = (float(weight) if weight > SMALL else 0.0 for weight in rule.weights[:, e])
+        mean = graph.add("Mul", graph.add("Exp", chances), by_success)
+        power = graph.add("Mul", chances, by_likelihood)
+        success = mean if success is None else graph.add("Add", success, mean)
+        likelihood = power if likelihood is None else graph.add("Add", likelihood, power)
+    assert success is not None
+    whole = graph.add("ReduceSum", success, graph.integers([1]), keepdims=1)
+    ways = rule.weights[:, -1] / rule.weights[:, -1].sum()
+    parts = (graph.add("Div", success, whole), graph.add("Softmax", likelihood, axis=1))
+    first, second = (graph.add("Mul", part, float(way)) for part, way in zip(parts, ways, strict=True))
+    total = graph.add("Log", graph.add("Add", first, second))
     winners = graph.add("ArgMax", total, axis=1, keepdims=0)
     if n_classes > 2:
         return winners, total

@@ -135,13 +135,17 @@ class NystroemFeatures(FeatureMap):
         self.normalisation_ = np.ascontiguousarray(inverse.T, dtype=dtype)
         self._n_features_out = len(factor)
 
-    def with_landmarks(self, landmarks: Any) -> Self:
+    def with_landmarks(self, landmarks: Any, *, gamma: float | None = None, metric: Array | None = None) -> Self:
         """Return a fitted copy of this map with other landmarks.
 
         Parameters
         ----------
         landmarks : {ndarray, sparse matrix} of shape (n_components, n_features_in_)
             The new landmarks.
+        gamma : float or None, default=None
+            Another gamma; None leaves gamma and metric as they are.
+        metric : array of shape (n_features_in_,) or None, default=None
+            The factors of the columns to go with another gamma.
 
         Returns
         -------
@@ -150,6 +154,9 @@ class NystroemFeatures(FeatureMap):
         """
         check_is_fitted(self)
         other = copy(self)
+        if gamma is not None:
+            other.gamma = other.gamma_ = gamma
+            other.metric = other.metric_ = metric
         other.landmarks_ = landmarks
         other.landmark_indices_ = None
         other._normalise(self.normalisation_.dtype)

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from scipy.special import softmax
 
 from .._arrays import Array
 from . import _pair_loops
@@ -104,8 +105,11 @@ class Rule(Protocol):
     def probabilities(self, rows: Array) -> Array:
         """Return class probabilities (n, K)."""
 
-    def members(self) -> list[tuple[float, Array]]:
-        """Return the planes whose log-probabilities are added up, each with its factor."""
+    def members(self) -> list[Array]:
+        """Return the planes of each member that has a part in the answer."""
+
+    def slopes(self, logs: list[Array], winners: Array) -> list[Array]:
+        """Return the slopes of the winner's probability (n, K) in the log-probabilities by each member."""
 
     @property
     def decision(self) -> Decision:
@@ -207,9 +211,13 @@ class PairRule:
         """The planes."""
         return self.planes
 
-    def members(self) -> list[tuple[float, Array]]:
-        """Return the planes with the factor 1."""
-        return [(1.0, self.planes)]
+    def members(self) -> list[Array]:
+        """Return the planes."""
+        return [self.planes]
+
+    def slopes(self, logs: list[Array], winners: Array) -> list[Array]:
+        """Return the slopes of the winner's probability (n, K) in the log-probabilities."""
+        return [softmax_slopes(logs[0], winners)]
 
     def _winners(self, margins: Array) -> Array:
         """Return the index of the class that wins each row, from the margins of all pairs."""
@@ -234,6 +242,14 @@ class PairRule:
         for values in plane_value_tiles(rows, self.planes):
             _pair_loops.pair_margins(values, offsets, self.decision.slopes)
             yield values
+
+
+def softmax_slopes(scores: Array, winners: Array) -> Array:
+    """Return the slopes of the probability of each row's winner in its scores (n, K)."""
+    chances, every = softmax(scores, axis=1), np.arange(len(scores))
+    slopes: Array = -chances * chances[every, winners][:, None]
+    slopes[every, winners] += chances[every, winners]
+    return slopes
 
 
 def plane_value_tiles(rows: Array, planes: Array) -> Iterator[Array]:

@@ -1,8 +1,7 @@
 """Gradients of the decision, and from them the importance of each column.
 
 The probability of class k is that of the closed form of coupling, proportional to 1 / sum_j exp(m_kj), where m are the
-pair margins.  A committee (decay="auto") adds up the logarithms of these probabilities, each at least `least_chance`,
-with trust as weights.
+pair margins.  A committee (decay="auto") combines these probabilities of its members, each at least `least_chance`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
 from .._arrays import Array, tiles
 from . import _pair_loops
@@ -31,19 +30,15 @@ def gradients(answers: Answers, X: Any) -> Array:
 def _gradients(answers: Answers, X: Array) -> Array:
     rule, rows = answers.rule, answers.mapping.rows(X)
     members = rule.members()
-    softened = [_softened(PairRule(rule.decision, planes), rows) for _, planes in members]
+    softened = [_softened(PairRule(rule.decision, planes), rows) for planes in members]
     logs = [-sums - logsumexp(-sums, axis=1, keepdims=True) for _, _, sums in softened]
-    scores = sum(trust * np.maximum(log, rule.least_chance) for (trust, _), log in zip(members, logs, strict=True))
-    chances = softmax(scores, axis=1) if members else np.full((len(rows), len(answers.classes)), 1.0)
-    every, winners = np.arange(len(rows)), rule.winners(rows)
-    pulls = -chances * chances[every, winners][:, None]  # slopes of the probability in the scores
-    pulls[every, winners] += chances[every, winners]
+    pulls = rule.slopes([np.maximum(log, rule.least_chance) for log in logs], rule.winners(rows))
     slopes = np.triu(rule.decision.slopes, 1)
     total = np.zeros((len(rows), rows.shape[1]))
-    for (trust, planes), (values, shares, _), log in zip(members, softened, logs, strict=True):
-        free = pulls * (log > rule.least_chance)
+    for planes, (values, shares, _), log, pull in zip(members, softened, logs, pulls, strict=True):
+        free = pull * (log > rule.least_chance)
         free -= np.exp(log) * free.sum(axis=1, keepdims=True)  # the probabilities of a member add up to one
-        of_margins = -trust * free[:, :, None] * shares
+        of_margins = -free[:, :, None] * shares
         of_margins = (of_margins - of_margins.transpose(0, 2, 1)) * slopes  # m_ba = -m_ab: one of each pair
         of_planes = of_margins - of_margins.transpose(0, 2, 1)
         # A margin has the logarithms of both values; below the floor they are constant.

@@ -22,6 +22,7 @@ from ..features.gradients import is_sampler, sampler_gradient
 from ..features.kernels import Kernel, is_normalised
 from ..features.nystroem import NystroemFeatures
 from .rows import TrainingRows
+from .standard_columns import StandardColumns
 
 _TILE = 4096  # rows mapped at a time
 _FEW = 4  # rows up to which a loop is faster than BLAS
@@ -66,7 +67,7 @@ def _same(one: Any, other: Any) -> bool:
 
 @dataclass
 class Mapping:
-    """A fitted map with its scale, which turns x into [scale z(x), 1].
+    """A fitted map with its scale, which turns x into [scale z(x), 1], or [scale z(x), standardised x, 1].
 
     Kernels with k(x, x) = 1 need no scale.  Every other map is scaled so that the mean of ||z||^2 over the training
     rows is 1; C and reg then mean the same for all maps.
@@ -77,6 +78,7 @@ class Mapping:
     dtype: np.dtype
     frozen: bool = False  # given by the user as fitted: never fitted again or renewed
     rounds: int = 0  # in which the metric was learned from the rows; 0 if it was not
+    columns: StandardColumns | None = None  # features of the linear members of a committee
 
     @property
     def exact(self) -> bool:
@@ -161,19 +163,10 @@ class Mapping:
         """Return the mean of 1 - ||z||^2 over the landmarks, each left out of the map in turn: 1 / [K^-1]_ii."""
         return float(np.mean(1.0 / np.square(self.transformer.normalisation_.astype(np.float64)).sum(axis=1)))
 
-    def renewed(self, landmarks: Any) -> tuple[Mapping, Array]:
-        """Return the map with new landmarks, and the matrix that turns rows of the old map into rows of the new one.
-
-        The old map is z = N'k(L, x).  With it, k(L', x) of the new landmarks L' is about Z(L') z, so z' = N''Z(L') z.
-        """
-        transformer = self.transformer.with_landmarks(landmarks)
-        mapped = self.rows(transformer.landmarks_)[:, :-1].astype(np.float64)
-        change = np.eye(transformer.normalisation_.shape[1] + 1, mapped.shape[1] + 1)
-        change[:-1, :-1] = transformer.normalisation_.astype(np.float64).T @ mapped
-        change[-1, :-1] = 0.0
-        change[:-1, -1] = 0.0
-        change[-1, -1] = 1.0
-        return replace(self, transformer=transformer), change
+    @property
+    def n_plain(self) -> int:
+        """Number of standardised columns beside the features of the map."""
+        return 0 if self.columns is None else len(self.columns)
 
     def is_landmark(self, X: Any) -> Array:
         """Mark the rows that are equal to a landmark of the map."""
@@ -189,6 +182,8 @@ class Mapping:
         """Whether two maps are exactly equal."""
         one, two = self.transformer, other.transformer
         if type(one) is not type(two) or (self.scale, self.dtype) != (other.scale, other.dtype):
+            return False
+        if self.n_plain != other.n_plain:
             return False
         return one is None or _same(vars(one), vars(two))
 
@@ -229,11 +224,14 @@ class Mapping:
             return self._transform(X[part] if index is None else X[index[part]])
 
         first = mapped(slice(0, min(n, _TILE)))
-        out = np.empty((n, first.shape[1] + 1), dtype=self.dtype)
+        n_features = first.shape[1]
+        out = np.empty((n, n_features + self.n_plain + 1), dtype=self.dtype)
 
         def put(part: slice) -> None:
             tile = first if part.start == 0 else mapped(part)
-            np.multiply(tile, self.dtype.type(self.scale), out=out[part, :-1])
+            np.multiply(tile, self.dtype.type(self.scale), out=out[part, :n_features])
+            if self.columns is not None:
+                self.columns.write(X[part] if index is None else X[index[part]], out[part, n_features:-1])
             out[part, -1] = 1.0
 
         each_in(threads if self.threaded else None, put, tiles(0, n, _TILE))
@@ -254,16 +252,24 @@ class Mapping:
         loop = self._loop
         if loop is None or type(X) is not np.ndarray or X.dtype != self.dtype or not X.flags.c_contiguous:
             return None
-        out = np.empty((len(X), self.transformer._n_features_out + 1), dtype=self.dtype)
+        n_features = self.transformer._n_features_out
+        out = np.empty((len(X), n_features + self.n_plain + 1), dtype=self.dtype)
         loop(X, out)
         if self.scale != 1.0:
             out *= self.dtype.type(self.scale)
+        if self.columns is not None:
+            self.columns.write(X, out[:, n_features:-1])
         out[:, -1] = 1.0
         return out
 
     def gradient(self, X: Array, weights: Array) -> Array:
         """Return the gradients of weights_i.(scale z(x)) at dense rows x_i, (n, n_columns); `weights` have no bias."""
-        X, weights = X.astype(np.float64, copy=False), self.scale * weights
+        X = X.astype(np.float64, copy=False)
+        if self.columns is not None:
+            own = weights.shape[1] - len(self.columns)
+            plain = self.columns.gradient(X, weights[:, own:])
+            return plain + replace(self, columns=None).gradient(X, weights[:, :own])
+        weights = self.scale * weights
         if self.transformer is None:
             return weights
         if isinstance(self.transformer, FeatureMap):

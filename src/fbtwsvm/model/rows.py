@@ -262,6 +262,11 @@ def per_class(name: str, value: Any, n_classes: int) -> Array:
     return values
 
 
+def never_learned(key: Any) -> str:
+    """Return the message of an id that is not known."""
+    return f"Nothing was unlearned: the row with id {key!r} was never learned, or has been unlearned already."
+
+
 @dataclass(frozen=True)
 class CheckedRows:
     """Checked rows of one call, with labels, weights and ids (None for a row without an id)."""
@@ -283,6 +288,14 @@ class CheckedRows:
     def take(self, index: Any) -> CheckedRows:
         """Return some of the rows."""
         return CheckedRows(self.X[index], self.y[index], self.weights[index], self.ids[index])
+
+    def with_ids(self, ids: Array) -> CheckedRows:
+        """Return the rows with these ids."""
+        places = {key: i for i, key in enumerate(self.ids) if key is not None}
+        for key in ids:
+            if key not in places:
+                raise ValueError(never_learned(key))
+        return self.take([places[key] for key in ids])
 
     def without(self, rows: CheckedRows) -> Array:
         """Mark the rows that stay when `rows` are taken out; these are matched by id, or else by value and label."""

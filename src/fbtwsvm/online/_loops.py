@@ -15,12 +15,14 @@ import numpy as np
 from .._arrays import Array, compiled
 from ..model._pair_loops import plain_chances
 from ..model.membership import membership
-from ._committee_loops import trust_row, use_columns
+from ._committee_loops import IDLE_ROWS, trust_row, use_columns
 from ._root_loops import dot, update_root, values_of, whiten, whiten_low_rank
+from .drift import LOG_CHANCE, shows_drift
 
 GROWN = 2  # a class is due when it has grown by one part in so many
 _WELL_KNOWN = 0.125  # a full root may miss a row with a smaller w h'G^-1 h
 _FEW_ROWS = 4  # of all rows of a class, it may miss one part in so many
+MOVED, STUDY = 1, 2  # why a map is to be renewed: rows have moved away from the landmarks; a metric is to be learned
 LARGEST_WEIGHT = 1e6  # when the weight of new rows exceeds this, all weights are rescaled
 
 
@@ -49,6 +51,8 @@ class MemberArrays(NamedTuple):
     most_low_rank             rows of a root of low rank at which a full one must be computed
     most_weight               the same for the weight of a class, relative to its ridge
     faded_at, max_lag, hold_lag  as in `member.Member`
+    first                     first column of mapped rows that the member uses
+    starts_again              whether it starts again when its error rate rises
     """
 
     counts: Array
@@ -92,19 +96,25 @@ class MemberArrays(NamedTuple):
     faded_at: int
     max_lag: int
     hold_lag: int
+    first: int
+    starts_again: bool
 
 
 class Watch(NamedTuple):
     """The monitor of the map and the trust in the members.
 
+    n_features             number of features of the map, which the residual is computed from
     residual (1,)          running mean of the residual of new rows, see `landmarks.ResidualMonitor`
     share, limit           factor by which it forgets with each row, and the value at which the map is renewed
     clock (1,), since      rows so far, and how many these were when the landmarks were chosen
     least_age, grows       no alarm before the landmarks are so many rows old, always one after the second
-    trust, slopes (E,)     trust in each member, and running mean squares of its gradients; empty without a committee
-    rate                   step length of trust
+    study_age              age of the landmarks at which a metric is to be learned again
+    weights ... idle       arrays of `trust.Trust`
+    rate                   step length of the weights by likelihood
+    rest                   members that rest are solved after so many times as many rows
     """
 
+    n_features: int
     residual: Array
     share: float
     limit: float
@@ -112,9 +122,14 @@ class Watch(NamedTuple):
     since: int
     least_age: int
     grows: int
-    trust: Array
+    study_age: int
+    weights: Array
     slopes: Array
+    errors: Array
+    again: Array
+    idle: Array
     rate: float
+    rest: int
 
 
 class Saved(NamedTuple):
@@ -124,7 +139,8 @@ class Saved(NamedTuple):
                                  re-solve; of the member: weight of a new row and mean sample weight; of its class: rank
                                  of a root of low rank
     slopes (E,), residual (1,)   as in `Watch`
-    side (1,)                    the copy of planes and trust that it has changed; -1 if there is nothing to undo
+    errors (E, 4), idle (E,)     the same
+    side (1,)                    the copy of planes and weights that it has changed; -1 if there is nothing to undo
     label (1,)                   its class, in which the two copies of the planes differ; -1 if they are equal
     """
 
@@ -132,6 +148,8 @@ class Saved(NamedTuple):
     numbers: Array
     slopes: Array
     residual: Array
+    errors: Array
+    idle: Array
     side: Array
     label: Array
 
@@ -253,7 +271,7 @@ def _learn_row(row, own, sample_weight, member, values, zeta, solved):
 
 
 @compiled
-def _is_due(member):
+def _is_due(member, max_lag):
     """Whether a member has something to do before the next row: solve planes, update weights, empty pending rows.
 
     The planes near a class are due when it has grown by half since they were last solved, or after `max_lag` rows of
@@ -268,30 +286,32 @@ def _is_due(member):
         if member.low_ranks[k] >= member.most_low_rank:
             return True
         if member.alive[k] and (
-            member.since[k] >= max(1, member.seen[k] // GROWN) or clock - member.solved_at[k] >= member.max_lag
+            member.since[k] >= max(1, member.seen[k] // GROWN) or clock - member.solved_at[k] >= max_lag
         ):
             return True
     return False
 
 
 @compiled
-def _residual(row):
-    """Return the residual 1 - ||z||^2 of a mapped row, whose last column is 1."""
-    total = 2.0
-    for k in range(row.shape[0]):
+def _residual(row, n_features):
+    """Return the residual 1 - ||z||^2 of a mapped row."""
+    total = 1.0
+    for k in range(n_features):
         total -= row[k] * row[k]
     return total
 
 
 @compiled
 def needs_new_map(row, watch):
-    """Whether the map must be renewed before a row is learned; if not, the row changes the mean residual."""
-    mean = watch.share * watch.residual[0] + (1.0 - watch.share) * _residual(row)
+    """Whether the map must be renewed before a row is learned: MOVED, STUDY or 0, then it changes the mean residual."""
+    mean = watch.share * watch.residual[0] + (1.0 - watch.share) * _residual(row, watch.n_features)
     age = watch.clock[0] - watch.since
     if (age >= watch.least_age and mean > watch.limit) or age >= watch.grows:
-        return True
+        return MOVED
+    if age >= watch.study_age:
+        return STUDY
     watch.residual[0] = mean
-    return False
+    return 0
 
 
 @compiled
@@ -311,23 +331,24 @@ def learn_rows(rows, labels, weights, members, watch, known, near, far, learned)
     log-probabilities of the first row by each member, NaN where they are not known; it is empty without a committee.
     Plane values of each row before it was learned are written into `near` and `far` (n, K), those near its own class
     and those that push it, unless there is a committee.  `learned` becomes the number of rows that were learned,
-    whether the next row needs a new map, and whether a member has something to do before it.
+    whether the next row needs a new map (see `needs_new_map`), and whether a member has something to do before it.
     """
     n_members, n_classes = len(members), members[0].planes.shape[0]
     committee = known.shape[0] > 0
     values, chances = np.empty((n_members, n_classes, n_classes)), np.empty((known.shape[0], n_classes))
+    wrong = np.empty(n_members, dtype=np.bool_)
     work = np.empty((3, rows.shape[1]), dtype=rows.dtype)
     learned[:] = 0
     for i in range(rows.shape[0]):
         own = labels[i]
-        if needs_new_map(rows[i], watch):
-            learned[1] = 1
+        learned[1] = needs_new_map(rows[i], watch)
+        if learned[1] != 0:
             return
         for e in range(n_members):
             member = members[e]
             size = member.planes.shape[2]
             row, zeta, solved = work[0, :size], work[1, :size], work[2, :size]
-            use_columns(rows[i], row)
+            use_columns(rows[i], member.first, row)
             if committee and i == 0 and known[e, 0] == known[e, 0]:
                 chances[e] = known[e]
                 _own_values(row, own, member.planes, values[e])
@@ -340,7 +361,13 @@ def learn_rows(rows, labels, weights, members, watch, known, near, far, learned)
             update_root(member.roots, member.late, member.late_place)
             _learn_row(row, own, weights[i], member, values[e], zeta, solved)
         if committee:
-            trust_row(chances, own, watch.trust, watch.slopes, watch.rate)
+            trust_row(chances, own, watch.weights, watch.slopes, watch.idle, watch.rate, wrong)
+            for e in range(n_members):
+                errors = watch.errors[e]
+                since = errors[0] - errors[2] + 1
+                if members[e].starts_again and shows_drift(wrong[e], errors, LOG_CHANCE):
+                    watch.again[e] = since
+                    learned[2] = 1
         else:
             for k in range(n_classes):
                 near[i, k], far[i, k] = values[0, own, k], values[0, k, own]
@@ -348,7 +375,8 @@ def learn_rows(rows, labels, weights, members, watch, known, near, far, learned)
         watch.clock[0] += 1
         learned[0] = i + 1
         for e in range(n_members):
-            if _is_due(members[e]):
+            rests = committee and watch.idle[e] >= IDLE_ROWS
+            if _is_due(members[e], members[e].max_lag * (watch.rest if rests else 1)):
                 learned[2] = 1
         if learned[2] == 1:
             return
@@ -358,13 +386,12 @@ def learn_rows(rows, labels, weights, members, watch, known, near, far, learned)
 def learn_row(rows, labels, weights, members, planes, watch, trust, saved, known, near, far, learned, side):
     """Learn one row as `learn_rows` does, into the copy `side` of planes and trust; what changes is saved before.
 
-    `planes` and `trust` are those of the other copy, which readers have.
+    `planes` and `trust` (the weights of the members) are those of the other copy, which readers have.
     """
     own, differs = labels[0], saved.label[0]
     saved.residual[0] = watch.residual[0]
-    for e in range(watch.trust.shape[0]):
-        saved.slopes[e] = watch.slopes[e]
-        watch.trust[e] = trust[e]
+    saved.slopes[:], saved.errors[:], saved.idle[:] = watch.slopes, watch.errors, watch.idle
+    watch.weights[:] = trust
     for e in range(len(members)):
         member = members[e]
         update_root(member.roots, member.late, member.late_place)
@@ -386,8 +413,7 @@ def unlearn_row(members, watch, saved):
     """Undo `learn_row`; the planes of the copy that it has changed are set right by the next row."""
     own = saved.label[0]
     watch.residual[0] = saved.residual[0]
-    for e in range(watch.trust.shape[0]):
-        watch.slopes[e] = saved.slopes[e]
+    watch.slopes[:], watch.errors[:], watch.idle[:], watch.again[:] = saved.slopes, saved.errors, saved.idle, 0
     for e in range(len(members)):
         member, numbers = members[e], saved.numbers[e]
         member.late_place[0] = -1

@@ -24,20 +24,18 @@ class Tested:
     """Plane values of rows before they were learned.
 
     near, far  (n, n_classes): h.u in the planes near the row's own class, and in those near each class that push it
-    values     (n, n_classes, n_classes): h.u in all planes, or None
     """
 
     near: Array
     far: Array
-    values: Array | None
 
 
-def learn_rows(members: Sequence[Member], chunk: Chunk, watch: Watch) -> tuple[Tested, int, bool, bool]:
+def learn_rows(members: Sequence[Member], chunk: Chunk, watch: Watch) -> tuple[Tested, int, int, bool]:
     """Learn rows one after another until a member has something to do, or the next row needs a new map.
 
     Planes are updated at once, Gram matrices and kept rows at the next re-solve.  Returns the plane values of the rows
-    that were learned (empty for a committee), their number, whether the next row needs a new map, and whether a member
-    has something to do.
+    that were learned (empty for a committee), their number, why the next row needs a new map (0 if it does not), and
+    whether a member has something to do.
     """
     n_classes, committee = members[0].n_classes, len(members) > 1
     arrays = tuple([member_arrays(member, member.planes) for member in members])
@@ -49,7 +47,7 @@ def learn_rows(members: Sequence[Member], chunk: Chunk, watch: Watch) -> tuple[T
     for member, changed in zip(members, arrays, strict=True):
         take_numbers(member, changed)
         member.pending.add(chunk, n)
-    return Tested(near[:n], far[:n], None), n, bool(renew), bool(due)
+    return Tested(near[:n], far[:n]), n, renew, bool(due)
 
 
 def take_numbers(member: Member, changed: MemberArrays) -> None:
@@ -58,15 +56,17 @@ def take_numbers(member: Member, changed: MemberArrays) -> None:
     _, member.clock, member.n_rows = changed.counters.tolist()
 
 
-def next_classes(member: Member) -> Array:
+def next_classes(member: Member, max_lag: int) -> Array:
     """Return the classes near which planes are to be solved next: as many as are one piece; none if none is due.
+
+    A class is due after `max_lag` rows at the latest.
 
     Those that have grown come first, then those that wait longest.  Others that are half of the way to being due are
     solved along with them, because much of the work is the same for one class and for several; but not with a class
     that is so new that it is due again after a few rows.
     """
     growth = member.since_solve / np.maximum(1, member.seen // GROWN)
-    waited = (member.clock - member.solved_at) / member.max_lag
+    waited = (member.clock - member.solved_at) / max_lag
     progress = np.where(member.alive, np.maximum(growth, waited), 0.0)
     due = progress >= 1.0
     if not due.any():
@@ -88,10 +88,10 @@ def _at_once(member: Member) -> int:
     return int(max(1, _PIECE // (n_columns * (n_columns + len(member.kept) // _ROWS_PER_COLUMN))))
 
 
-def learn_block(member: Member, chunk: Chunk, *, every_value: bool = False) -> Tested:
+def learn_block(member: Member, chunk: Chunk) -> Tested:
     """Learn a block of rows for the next re-solve: update sums and roots, keep the rows (not accepted: in reserve)."""
     chunk = replace(chunk, rows=member.used(chunk.rows))
-    tested = _test(member, chunk, every_value)
+    tested = _test(member, chunk)
     weights = weigh(member, chunk)
     accepted = _accepts(member, chunk, tested.far)
     summed = accepted | (member.policy.statistics == "all")
@@ -128,6 +128,7 @@ def member_arrays(member: Member, planes: Array) -> MemberArrays:
         np.array((pending.count, member.clock, member.n_rows)),
         mu, 1.0 - mu, policy.decay, invert, accept_alone, sum_all, member.faded,
         max(roots.most_low_rank, 1), roots.most_weight, member.faded_at, member.max_lag, member.hold_lag,
+        member.first, policy.starts_again,
     )  # fmt: skip
 
 
@@ -162,17 +163,13 @@ def _accepts(member: Member, chunk: Chunk, far: Array) -> Array:
     return np.asarray(((inside != invert) & others).any(axis=1))
 
 
-def _test(member: Member, chunk: Chunk, every_value: bool) -> Tested:
+def _test(member: Member, chunk: Chunk) -> Tested:
     """Return the plane values of rows that have not been learned yet."""
     near, far = np.empty((len(chunk), member.n_classes)), np.empty((len(chunk), member.n_classes))
     for k in chunk.present:
         rows = chunk.labels == k
         near[rows], far[rows] = chunk.rows[rows] @ member.planes[k].T, chunk.rows[rows] @ member.planes[:, k].T
-    if not every_value:
-        return Tested(near, far, None)
-    flat = member.planes.reshape(-1, member.planes.shape[2])
-    values = (chunk.rows @ flat.T).astype(np.float64).reshape(-1, member.n_classes, member.n_classes)
-    return Tested(near, far, values)
+    return Tested(near, far)
 
 
 def _update_root(member: Member, k: int, rows: Array, weights: Array) -> None:

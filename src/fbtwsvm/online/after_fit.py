@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._arrays import Array
 from ..batch.choose_kernel import KernelChoice
 from ..batch.fit import refit
 from ..batch.model import BatchModel
@@ -37,6 +38,16 @@ def stream_from(fit: BatchModel, parameters: Parameters) -> StreamModel:
         )
     stream.lineage = fit.lineage or stream.lineage
     return stream
+
+
+def unlearn_ids_from(fit: BatchModel, ids: Array, parameters: Parameters) -> tuple[BatchModel | StreamModel, Unlearned]:
+    """Take rows out of a fit by their ids alone, which is possible if it has kept its rows."""
+    if fit.rows is None:
+        raise ValueError(
+            "Nothing was unlearned: this fit has kept sums instead of its rows, because they are smaller. Give the "
+            "rows, unlearn(X, y), or learn with partial_fit and ids."
+        )
+    return unlearn_from(fit, fit.rows.with_ids(ids), parameters)
 
 
 def unlearn_from(

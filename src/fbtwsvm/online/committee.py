@@ -1,4 +1,4 @@
-"""The decision of several members with different half-lives: log-probabilities, added up with trust as weights."""
+"""The decision of several members with different half-lives and maps: their probabilities, combined by trust."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import softmax
 
-from .._arrays import Array
+from .._arrays import Array, tiles
 from ..model._pair_loops import LEAST_CHANCE, plain_log_chances
-from ..model.decision import Decision, plane_value_tiles
-from ._committee_loops import add_chances
-from .first_features import used_columns, with_all_columns
+from ..model.decision import Decision, plane_value_tiles, softmax_slopes
+from ._committee_loops import SMALL, answer_chances, answer_rows
+from .member_columns import used_columns, with_all_columns
 
-RATE = 0.01  # step length of trust
 _FEW = 4  # rows up to which a loop is faster than BLAS
+_MOST_CHANCES = 2**20  # probabilities of all members that are computed together
 
 
 class RecentChances:
@@ -32,30 +31,42 @@ class RecentChances:
 
 @dataclass(frozen=True)
 class CommitteeRule:
-    """The decision rule of a committee, with the methods of `PairRule`."""
+    """The decision rule of a committee, with the methods of `PairRule`.
+
+    weights  (2, E + 1): of the members, see `trust.Trust`
+    parts    planes of each member
+    firsts   (E,): the first column of mapped rows that each member uses
+    """
 
     least_chance: ClassVar[float] = LEAST_CHANCE
 
     decision: Decision
-    trust: Array
+    weights: Array
     parts: Sequence[Array]
+    firsts: Array
     n_columns: int
     recent: RecentChances = field(default_factory=RecentChances, compare=False)
 
     def scores(self, rows: Array) -> Array:
-        """Return log-probabilities of the classes (n, K), up to a constant for each row."""
+        """Return log-probabilities of the classes (n, K)."""
         n_classes = len(self.parts[0])
-        total = np.zeros((len(rows), n_classes))
+        answer = np.empty((len(rows), n_classes))
         if len(rows) <= _FEW:
             chances = np.empty((len(rows), len(self.parts), n_classes))
-            add_chances(rows, tuple(self.parts), self.trust, chances, total)
+            answer_rows(rows, tuple(self.parts), self.firsts, self.weights, chances, answer)
             self.recent.pair = rows, chances
-            return total
-        for trust, planes in zip(self.trust, self.parts, strict=True):
-            if trust > 0:
-                tiles = plane_value_tiles(used_columns(rows, planes.shape[2]), planes)
-                total += trust * np.concatenate([plain_log_chances(values) for values in tiles])
-        return total
+            return answer
+        for part in tiles(0, len(rows), max(1, _MOST_CHANCES // (len(self.parts) * n_classes))):
+            answer_chances(self.chances(rows[part]), self.weights, answer[part])
+        return answer
+
+    def chances(self, rows: Array) -> Array:
+        """Return the log-probabilities (n, E, K) of rows by each member."""
+        found = []
+        for first, planes in zip(self.firsts, self.parts, strict=True):
+            values = plane_value_tiles(used_columns(rows, first, planes.shape[2]), planes)
+            found.append(np.concatenate([plain_log_chances(part) for part in values]))
+        return np.stack(found, axis=1)
 
     def known_chances(self, rows: Array, unknown: Array) -> Array:
         """Return the log-probabilities (E, K) of one mapped row if it was predicted last, with these planes."""
@@ -65,16 +76,40 @@ class CommitteeRule:
     @property
     def planes(self) -> list[Array]:
         """Planes of all members, with zeros in the columns that they do not use."""
-        return [with_all_columns(part, self.n_columns) for part in self.parts]
+        return [
+            with_all_columns(part, int(first), self.n_columns)
+            for first, part in zip(self.firsts, self.parts, strict=True)
+        ]
+
+    @property
+    def active(self) -> Array:
+        """The members that have a part in the answer."""
+        return np.flatnonzero(self.weights[:, :-1].max(axis=0) > SMALL)
+
+    def members(self) -> list[Array]:
+        """Return the planes of each member that has a part in the answer."""
+        planes = self.planes
+        return [planes[e] for e in self.active]
+
+    def slopes(self, logs: list[Array], winners: Array) -> list[Array]:
+        """Return the slopes of the winner's probability (n, K) in the log-probabilities by each member."""
+        weights, ways = self.weights[:, self.active], self.weights[:, -1] / self.weights[:, -1].sum()
+        success, likelihood = np.where(weights > SMALL, weights, 0.0)
+        every, n_classes = np.arange(len(winners)), logs[0].shape[1]
+        is_winner = np.arange(n_classes) == winners[:, None]
+        by_likelihood = softmax_slopes(np.einsum("e,enk->nk", likelihood, np.stack(logs)), winners)
+        mean = np.einsum("e,enk->nk", success, np.exp(logs))
+        whole = mean.sum(axis=1, keepdims=True)
+        from_mean = (is_winner - (mean / whole)[every, winners][:, None]) / whole
+        return [
+            ways[0] * success[e] * np.exp(log) * from_mean + ways[1] * likelihood[e] * by_likelihood
+            for e, log in enumerate(logs)
+        ]
 
     @property
     def shown_planes(self) -> Array:
         """Planes of the member that is trusted most."""
-        return with_all_columns(self.parts[int(np.argmax(self.trust))], self.n_columns)
-
-    def members(self) -> list[tuple[float, Array]]:
-        """Return the planes of all trusted members, each with its trust."""
-        return [(trust, planes) for trust, planes in zip(self.trust, self.planes, strict=True) if trust > 0]
+        return self.planes[int(np.argmax(self.weights[0, :-1]))]
 
     def winners(self, rows: Array) -> Array:
         """Return the index of the most probable class of each row."""
@@ -87,4 +122,4 @@ class CommitteeRule:
 
     def probabilities(self, rows: Array) -> Array:
         """Return class probabilities (n, K)."""
-        return np.asarray(softmax(self.scores(rows), axis=1))
+        return np.asarray(np.exp(self.scores(rows)))

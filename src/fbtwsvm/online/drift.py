@@ -9,6 +9,9 @@ import numpy as np
 
 from .._arrays import Array, compiled
 
+_LOG_TWO = math.log(2.0)
+LOG_CHANCE = math.log(1e4)  # minus the logarithm of the default confidence
+
 
 class HoeffdingDrift:
     """Detect a rise of the error rate by Hoeffding's bound (HDDM-A, Frias-Blanco et al. 2015).
@@ -54,22 +57,29 @@ class HoeffdingDrift:
         """Add many rows; return the positions of those that showed a drift."""
         wrong = np.asarray(errors, dtype=np.int64)
         found = np.zeros(len(wrong), dtype=np.bool_)
-        _mark_alarms(wrong, self.counts, math.log(1.0 / self.confidence), math.log(2.0), found)
+        _mark_alarms(wrong, self.counts, math.log(1.0 / self.confidence), found)
         return np.flatnonzero(found)
 
 
 @compiled
-def _mark_alarms(errors, counts, log_chance, log_two, found):
+def _mark_alarms(errors, counts, log_chance, found):
     """Mark the rows that show a drift in `found`; changes `counts` in place."""
     for i in range(len(errors)):
-        counts[0] += 1
-        counts[1] += errors[i]
-        mean, least = counts[1] / counts[0], counts[3] / max(counts[2], 1)
-        bound = np.sqrt(0.5 * log_chance / counts[0])
-        if counts[2] == 0 or mean + bound <= least + np.sqrt(0.5 * log_chance / counts[2]):
-            counts[2], counts[3] = counts[0], counts[1]
-            continue
-        share = (counts[0] - counts[2]) / (counts[0] * counts[2])
-        if mean - least >= np.sqrt(0.5 * share * (log_chance + log_two)):
-            found[i] = True
-            counts[:] = 0
+        found[i] = shows_drift(errors[i], counts, log_chance)
+
+
+@compiled
+def shows_drift(error, counts, log_chance):
+    """Add one row; return whether it shows a drift, after which the counts start again."""
+    counts[0] += 1
+    counts[1] += error
+    mean, least = counts[1] / counts[0], counts[3] / max(counts[2], 1)
+    bound = np.sqrt(0.5 * log_chance / counts[0])
+    if counts[2] == 0 or mean + bound <= least + np.sqrt(0.5 * log_chance / counts[2]):
+        counts[2], counts[3] = counts[0], counts[1]
+        return False
+    share = (counts[0] - counts[2]) / (counts[0] * counts[2])
+    if mean - least < np.sqrt(0.5 * share * (log_chance + _LOG_TWO)):
+        return False
+    counts[:] = 0
+    return True

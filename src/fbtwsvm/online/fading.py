@@ -15,6 +15,7 @@ from ._loops import LARGEST_WEIGHT
 from .kept import Chunk
 from .member import Member
 
+_START_AGAIN = 1e-3  # factor on the weight of all rows before a change
 _LARGE_WEIGHT = 1e3  # weights of new rows that are rescaled along with other work
 _LEAST_SHARE = 1e-12  # smallest factor by which a row fades within its own chunk
 _EXPIRED_SHARE = 1e-4  # a kept row expires when less than this share of its weight is left
@@ -71,6 +72,22 @@ def fade(member: Member, factor: float) -> None:
         rescale(member)
     member.changed_sums[:] = member.moments.counts > 0
     member.roots.invalidate(slice(None))
+
+
+def start_again(member: Member, since: int) -> None:
+    """Let rows from before the time `since` lose nearly all of their weight; planes are then solved again."""
+    member.flush()
+    kept = member.kept
+    new = kept.times >= since
+    summed = new & (~kept.reserve | (member.policy.statistics == "all"))
+    for k in np.unique(kept.labels[summed]):  # what fades with all others is added again
+        own = np.flatnonzero(summed & (kept.labels == k))
+        member.moments.add(int(k), kept.rows[own], kept.weights[own] * (1.0 / _START_AGAIN - 1.0))
+    factors = np.where(new, 1.0 / _START_AGAIN, 1.0)
+    member.reweigh(factors, factors[:, None])
+    fade(member, _START_AGAIN)
+    member.mark_changed(slice(None), rows=True)
+    member.solved_at[:] = member.clock - member.max_lag
 
 
 def expire(member: Member) -> None:

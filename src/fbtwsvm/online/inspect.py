@@ -35,7 +35,9 @@ class MemoryReport:
     seen : int
         Number of rows learned.
     trust : ndarray
-        Trust in each member of the committee (one member, or four for decay="auto").
+        Share of each member in the answer (one member, or up to eight for decay="auto"); they sum to 1.
+    members : tuple of str
+        Names of these members: how long they remember, and whether they are linear.
     """
 
     rows: dict[str, Array]
@@ -44,6 +46,7 @@ class MemoryReport:
     bytes: dict[str, int]
     seen: int
     trust: Array
+    members: tuple[str, ...] = ()
 
     @property
     def total_bytes(self) -> int:
@@ -67,8 +70,8 @@ class MemoryReport:
             f"{sum(self.condensed.values())} of the forgotten rows condensed into dual sums",
         ]
         if len(self.trust) > 1:
-            numbers = ", ".join(f"{trust:.2f}" for trust in self.trust)
-            lines.append(f"trust, the weight of each half-life in the answer: {numbers}")
+            shares = [f"{name} {trust:.2f}" for name, trust in zip(self.members, self.trust, strict=True)]
+            lines.append(f"trust, the share of each member in the answer: {'; '.join(shares)}")
         lines += [f"{size / 2**20:10.2f} MiB  {name}" for name, size in self.bytes.items() if size]
         lines.append(f"{self.total_bytes / 2**20:10.2f} MiB  in all")
         return "\n".join(lines)
@@ -142,7 +145,8 @@ def _report_of_stream(model: StreamModel) -> MemoryReport:
         dict(zip(labels, forgotten.n_condensed.tolist(), strict=True)),
         state_bytes(model),
         model.clock,
-        model.trust.copy(),
+        model.trust.shares,
+        tuple(map(str, model.policies)),
     )
 
 
@@ -157,6 +161,7 @@ def state_bytes(model: StreamModel) -> dict[str, int]:
             "kept rows": [(member.kept, member.pending) for member in members],
             "dual sums and ids of forgotten rows": [member.forgotten for member in members],
             "feature map": model.mapping,
+            "newest rows": model.newest,
             "calibration rows": (model.tested, model.pending_calibration),
             "everything else": model,
         }

@@ -31,8 +31,11 @@ class ResidualMonitor:
         self.limit = self.expected + min(_FACTOR * self.expected + _MARGIN, 0.5 * (1.0 - self.expected))
 
     def alarm_after(self, rows: Array, clock: int) -> bool:
-        """Whether a block of mapped rows, the last one at `clock`, needs a new map; updates the running mean."""
-        residual = 2.0 - np.einsum("ij,ij->i", rows[-int(_MEMORY) :], rows[-int(_MEMORY) :]).astype(np.float64)
+        """Whether a block of rows needs a new map, the last one at `clock`; updates the running mean.
+
+        The rows are mapped, without other columns than the features.
+        """
+        residual = 1.0 - np.einsum("ij,ij->i", rows[-int(_MEMORY) :], rows[-int(_MEMORY) :]).astype(np.float64)
         self.residual = np.array([residual.mean()])
         age = clock - self.since
         grown = self.grows_after is not None and age >= self.grows_after

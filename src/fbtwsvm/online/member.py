@@ -17,15 +17,16 @@ import numpy as np
 from .._arrays import Array, Index
 from ..batch.model import BatchModel
 from ..model.membership import Ranges, distances_to_own_mean
+from ..model.new_map import NewMap
 from ..model.settings import Settings
 from ..solver.factors import gram_matrix
 from . import axes
-from .first_features import used_columns
 from .forgotten import Forgotten
 from .kept import Kept
+from .member_columns import used_columns
 from .moments import Grams, Moments
 from .pending import Pending
-from .policy import Policy
+from .policy import Policy, settings_of
 from .roots import Roots, most_low_rank
 from .undo import Undo
 
@@ -40,8 +41,8 @@ class Member:
     ----------
     bounded
         Whether no mapped row is long.
-    columns : (D,) or None
-        The columns of mapped rows that the member uses: the first features of a nested map, and the bias; None is all.
+    first
+        The first column of mapped rows that the member uses; there are as many as its planes have, and the bias.
     moments, roots, planes, gaps, sweeps, bounds
         Sums of the classes, roots of their inverse Gram matrices, planes, and gaps, sweeps and bounds of the solver.
     solved : (K, K)
@@ -78,15 +79,13 @@ class Member:
         self,
         settings: Settings,
         policy: Policy,
-        n_columns: int,
+        features: slice,
         dtype: np.dtype,
-        n_features: int | None = None,
         *,
         bounded: bool = False,
     ) -> None:
-        self.columns = None if n_features is None else np.append(np.arange(n_features), n_columns - 1)
-        n_columns = n_columns if self.columns is None else len(self.columns)
-        self.settings = settings
+        self.first, n_columns = features.start, features.stop - features.start + 1
+        self.settings = settings = settings_of(policy, settings)
         self.policy = policy
         self.dtype = dtype
         n_classes = len(settings.reg)
@@ -120,14 +119,13 @@ class Member:
             self.roots.start(k, float(self.ridge[k]))
 
     @classmethod
-    def from_sums(cls, fit: BatchModel, settings: Settings, policy: Policy, n_features: int | None = None) -> Member:
+    def from_sums(cls, fit: BatchModel, settings: Settings, policy: Policy, features: slice) -> Member:
         """Return a member that continues from the sums and support rows of a fit."""
         sums = fit.sums
         assert sums is not None
         n_classes = len(fit.classes)
-        bounded = fit.mapping.bounded
-        member = cls(settings, policy, fit.planes.shape[2], fit.mapping.dtype, n_features, bounded=bounded)
-        columns = np.arange(fit.planes.shape[2]) if member.columns is None else member.columns
+        member = cls(settings, policy, features, fit.mapping.dtype, bounded=fit.mapping.bounded)
+        columns = member.columns
         member.moments.counts, member.moments.sums = sums.counts.copy(), sums.sums[:, columns]
         member.moments.grams = Grams(gram[np.ix_(columns, columns)] for gram in sums.grams)
         member.planes, member.gaps = fit.planes[..., columns], fit.gaps.copy()
@@ -158,7 +156,7 @@ class Member:
             member.move(member.kept, np.ones(n, dtype=bool), 1.0)
         for k in range(n_classes):
             member.refresh(k)
-        if member.columns is not None:  # its planes are not those of the fit
+        if len(columns) < fit.planes.shape[2]:  # its planes are not those of the fit
             member.mark_changed(slice(None), sums=True)
         return member
 
@@ -177,6 +175,11 @@ class Member:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.planes)
+
+    @property
+    def columns(self) -> Array:
+        """The columns of mapped rows that the member uses; the last one is the bias."""
+        return np.append(self.first + np.arange(self.planes.shape[2] - 1), -1)
 
     @property
     def alive(self) -> Array:
@@ -199,7 +202,11 @@ class Member:
 
     def used(self, rows: Array) -> Array:
         """Return the columns of mapped rows that the member uses."""
-        return used_columns(rows, self.planes.shape[2])
+        return used_columns(rows, self.first, self.planes.shape[2])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the bounds of the accept rule, which follow from the rest."""
+        return {**vars(self), "accepting": None}
 
     def copy(self) -> Member:
         """Return a copy to work on; rows and traces, which never change, are shared."""
@@ -320,7 +327,7 @@ class Member:
     def insert_class(self, k: int, settings: Settings) -> None:
         """Insert a new class at index k; nothing else changes."""
         self.flush()
-        self.settings = settings
+        self.settings = settings_of(self.policy, settings)
         self.kept = self.kept.insert_class(k)
         self.forgotten.insert_class(k)
         self.accepting = None
@@ -332,7 +339,7 @@ class Member:
 
     def delete_class(self, k: int, settings: Settings) -> None:
         """Remove class k."""
-        self.settings = settings
+        self.settings = settings_of(self.policy, settings)
         self.kept = self.kept.delete_class(k)
         self.forgotten.delete_class(k)
         self.accepting = None
@@ -341,18 +348,17 @@ class Member:
         self.moments.delete_class(k)
         self.pending = Pending(self.n_classes, self.planes.shape[2], self.dtype)
 
-    def remap(self, change: Array, rows: Array, n_features: int | None = None) -> Callable[[int], None]:
-        """Change the feature map: sums over forgotten rows use h_new = change h, kept rows become `rows`.
+    def remap(self, new_map: NewMap, rows: Array, features: slice) -> Callable[[int], None]:
+        """Change the feature map: kept rows become `rows`, sums over forgotten rows follow the change of the map.
 
-        The member then uses the first `n_features` of the new map, or all.  Returns a function that does the rest for a
-        class; it must be called for each.
+        The member then uses these features of the new map.  Returns a function that does the rest for a class; it must
+        be called for each.
         """
         self.flush()
-        if self.columns is not None or n_features is not None:
-            used = np.arange(change.shape[1]) if self.columns is None else self.columns
-            self.columns = None if n_features is None else np.append(np.arange(n_features), len(change) - 1)
-            new_columns = np.arange(len(change)) if self.columns is None else self.columns
-            change, rows = change[np.ix_(new_columns, used)], rows[:, new_columns]
+        new_columns = np.append(np.arange(features.start, features.stop), -1)
+        old_columns = np.append(self.first + np.arange(self.kept.rows.shape[1] - 1), -1)
+        change, missed = new_map.change[np.ix_(new_columns, old_columns)], new_map.missed[np.ix_(*2 * [new_columns])]
+        self.first, rows = features.start, rows[:, new_columns]
         kept, n_columns = self.kept, len(change)
         summed = ~kept.reserve | (self.policy.statistics == "all")
         every = [np.flatnonzero(summed & (kept.labels == k)) for k in range(self.n_classes)]
@@ -376,6 +382,7 @@ class Member:
             gram = gram_matrix(rows[own], kept.weights[own])
             if any_left[k]:
                 gram += change @ (old_grams[k] - gram_matrix(kept.rows[own], kept.weights[own])) @ change.T
+                gram += weight_left[k] * missed
             self.moments.grams[k] = gram
             self.refresh(k)
 

@@ -33,6 +33,18 @@ def join(member: Member, other: Member, classes: Array, clock: int) -> None:
     member.mark_changed(slice(None), sums=True, rows=True)
 
 
+def restandardised(member: Member, change: Array) -> Member:
+    """Return a member whose rows h have become change h; its planes are to be solved again."""
+    clone = member.copy()
+    clone.flush()
+    clone.moments.sums = clone.moments.sums @ change.T
+    for k, gram in enumerate(clone.moments.grams):
+        clone.moments.grams[k] = change @ gram @ change.T
+    clone.kept = replace(clone.kept, rows=(clone.kept.rows @ change.T).astype(clone.dtype))
+    clone.forgotten.dual_sums = clone.forgotten.dual_sums @ change.T
+    return clone
+
+
 def _join_kept(member: Member, other: Member, classes: Array, clock: int, scale: float, ratios: Array) -> None:
     """Append the kept rows of the other member."""
     kept = other.kept

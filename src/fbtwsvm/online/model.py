@@ -1,4 +1,4 @@
-"""The stream model: classes, map, decision rule, and one member or a committee of several half-lives."""
+"""The stream model: classes, map, decision rule, and one member or a committee of several half-lives and maps."""
 
 from __future__ import annotations
 
@@ -9,34 +9,41 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._arrays import Array, array_bytes, class_starts
 from .._steps import Steps, finish
 from .._threads import few_threads
-from ..model._pair_loops import plain_log_chances
+from ..batch.choose_kernel import KernelChoice, learns_metric
 from ..model.decision import Answers, Decision, PairRule, norms
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
-from ..model.rows import CheckedRows, calibration_rows, per_class, weights_by_name
+from ..model.new_map import NewMap, columns_change, new_kernel, new_landmarks
+from ..model.rows import CheckedRows, calibration_rows, never_learned, per_class, weights_by_name
 from ..model.settings import Parameters, Settings
+from ..model.standard_columns import StandardColumns
 from ..solver.problem import SolverOptions
 from ._committee_loops import trust_rows
-from ._loops import Watch
+from ._loops import MOVED, Watch
 from .absorb import Tested, in_pieces, learn_block, learn_rows, next_classes
 from .calibration import CalibrationRows
 from .certificate import duality_gaps
-from .committee import RATE, CommitteeRule
-from .fading import balance, fade, needs_update, update_weights
-from .first_features import with_all_columns
+from .committee import CommitteeRule
+from .drift import HoeffdingDrift
+from .fading import balance, fade, needs_update, start_again, update_weights
 from .heavy import refuse_heavy
-from .kept import Chunk
+from .kept import Chunk, Kept
 from .landmarks import ResidualMonitor, choose_landmarks
 from .member import Member
-from .merge import join
+from .member_columns import with_all_columns
+from .merge import join, restandardised
+from .newest import LEAST_ROWS, NewestRows, Studies
 from .one_row import OneRow
-from .policy import Policy, features_of, policies_of
+from .policy import Policy, features_of, possible_policies
 from .preparation import Preparation
 from .resolve import LeftOut, drop_rows, resolve
+from .study import study
+from .trust import RATE, REST, Trust
 from .undo import Published, Undo
 from .unlearn import Unlearned, everything_kept, take_out
 
@@ -44,7 +51,7 @@ _DRIFT_FADE = 0.1  # factor on the weight of all rows so far when a drift is det
 _MOST_DRIFTS = 1000  # most drifts that are recorded
 _CALIBRATION_ROWS = 256  # of each class, when their left-out values are computed
 _STREAM_COMPONENTS = 300  # features of the map of a stream for n_components="auto"
-_NOTHING, _NEVER = np.empty(0), np.iinfo(np.int64).max
+_NEVER = np.iinfo(np.int64).max
 _REMAPPED_AT_ONCE = 3  # classes whose sums are carried over to a new map in one piece
 _ROWS_PER_PIECE = 10  # landmarks are not renewed again before so many rows for each piece that it takes
 BLOCK_ROWS = 1000  # so many rows in a call are learned as a block
@@ -54,7 +61,7 @@ class StreamModel:
     """The model that `partial_fit`, `unlearn` and `merge` change.
 
     A single member uses the decision rule of the settings, with offsets learned on calibration rows.  A committee (more
-    than one policy) compares plain plane values in every member and adds up the log-probabilities, weighted by trust.
+    than one policy) compares plain plane values in every member and combines their probabilities by trust.
 
     A call changes a copy, or a few rows change the model in place.  Either way predictions use `published`, which
     `publish` replaces in one step when all is done; until then `take_back` undoes a change in place.
@@ -77,20 +84,25 @@ class StreamModel:
         self.settings = settings
         self.gamma = gamma
         self.C, self.reg = parameters.C, parameters.reg
-        self.policies, self.seed = policies_of(parameters), seed
-        self.n_components = stream_components(parameters)
+        self.policies = possible_policies(parameters, mapping)
+        self.seed, self.n_components = seed, stream_components(parameters)
         self.classes: Array = np.empty(0)
         self.n_columns = n_columns
         self.members: list[Member] = []
-        self.trust = np.full(len(self.policies), 1.0 / len(self.policies))
-        self.slopes = np.full(len(self.policies), 0.1)
+        self.trust = Trust(len(self.policies))
         self.tested = CalibrationRows(0)
         self.pending_calibration: list[tuple[Array, Array, Tested]] = []  # calibration rows not yet in `tested`
         self.decision = Decision.plain(0, settings.multiclass, settings.decision)
         self.monitor = ResidualMonitor(mapping, self.n_components) if mapping.renewable else None
-        # Whether gamma or the map depends on the rows of the warm-up, and how many these were.
-        self.warm_up_matters = not mapping.data_independent or (isinstance(parameters.gamma, str) and gamma is not None)
+        # Whether gamma, the map or a scale depends on rows, and how many rows there were when it was last found.
+        chosen_gamma = isinstance(parameters.gamma, str) and gamma is not None
+        self.warm_up_matters = not mapping.data_independent or chosen_gamma or mapping.columns is not None
         self.n_warm_up = 0
+        # The newest rows, if a metric may be learned again from them, and the spread of the columns of the first rows.
+        self.newest: NewestRows | None = None
+        self.spread: Array | None = None
+        self.studies = Studies()
+        self.any_gamma = parameters.gamma == "auto"
         self.preparation: Preparation | None = None  # the same model with new landmarks
         self.n_solves = 0  # re-solves between two rows
         self.answering = True  # False as long as the model itself is in preparation
@@ -99,13 +111,17 @@ class StreamModel:
         self.lineage = frozenset([uuid4().hex])  # models whose rows are part of this one
         self.clock = 0
 
-    def features_of(self, policy: Policy) -> int | None:
-        """Return how many features of the map a member with this policy uses; None for all of them."""
-        if len(self.policies) == 1 or not self.mapping.nested:
-            return None
-        n_features = self.n_columns - 1
-        few = features_of(policy, n_features)
-        return few if few < n_features else None
+    def features_of(self, policy: Policy) -> slice:
+        """Return which columns of mapped rows a member with this policy uses, beside the bias."""
+        n_features = self.n_features
+        if policy.linear:
+            return slice(n_features, self.n_columns - 1)
+        return slice(0, features_of(policy, n_features) if self.committee and self.mapping.nested else n_features)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of the map."""
+        return self.n_columns - 1 - self.mapping.n_plain
 
     @property
     def committee(self) -> bool:
@@ -115,7 +131,7 @@ class StreamModel:
     @property
     def leader(self) -> Member:
         """The member that is trusted most."""
-        return self.members[int(np.argmax(self.trust)) if self.committee else 0]
+        return self.members[int(np.argmax(self.trust.weights[0, :-1])) if self.committee else 0]
 
     @property
     def dtype(self) -> np.dtype:
@@ -132,7 +148,8 @@ class StreamModel:
     @property
     def planes(self) -> Array:
         """Planes of the member that is trusted most."""
-        return with_all_columns(self.leader.planes, self.n_columns).copy()  # single rows may change them in place
+        leader = self.leader
+        return with_all_columns(leader.planes, leader.first, self.n_columns).copy()  # they may change in place
 
     @property
     def gaps(self) -> Array:
@@ -163,9 +180,14 @@ class StreamModel:
     @property
     def rule(self) -> PairRule | CommitteeRule:
         """The decision rule with its planes."""
-        if self.committee:
-            return CommitteeRule(self.decision, self.trust, [member.planes for member in self.members], self.n_columns)
-        return PairRule(self.decision, self.leader.planes)
+        return self._rule([member.planes for member in self.members], self.trust.weights)
+
+    def _rule(self, planes: Sequence[Array], weights: Array) -> PairRule | CommitteeRule:
+        """Return the decision rule if the members have these planes, and these weights."""
+        if not self.committee:
+            return PairRule(self.decision, planes[0])
+        firsts = np.array([member.first for member in self.members])
+        return CommitteeRule(self.decision, weights, list(planes), firsts, self.n_columns)
 
     def settings_for(self, n_classes: int) -> Settings:
         """Return the settings for so many classes."""
@@ -201,8 +223,9 @@ class StreamModel:
         """Return a copy to change; both share what is never changed in place."""
         clone = copy(self)
         clone.members = [member.copy() for member in self.members]
-        clone.trust, clone.slopes = self.trust.copy(), self.slopes.copy()
-        clone.tested, clone.detector, clone.monitor = deepcopy((self.tested, self.detector, self.monitor))
+        clone.trust = self.trust.copy()
+        parts = (self.tested, self.detector, self.monitor, self.newest)
+        clone.tested, clone.detector, clone.monitor, clone.newest = deepcopy(parts)
         clone.pending_calibration, clone.drifts = list(self.pending_calibration), list(self.drifts)
         clone.preparation = None if self.preparation is None else self.preparation.copy()
         clone.published = clone.one_row = None
@@ -212,7 +235,7 @@ class StreamModel:
         """Return what a copy with new landmarks needs."""
         clone = copy(self)
         clone.members = [member.snapshot() for member in self.members]
-        clone.trust, clone.slopes = self.trust.copy(), self.slopes.copy()
+        clone.trust, clone.newest = self.trust.copy(), deepcopy(self.newest)
         clone.tested, clone.pending_calibration = deepcopy(self.tested), list(self.pending_calibration)
         clone.detector, clone.drifts = None, []
         clone.published = clone.one_row = clone.preparation = None
@@ -228,14 +251,9 @@ class StreamModel:
         """Return all that a prediction reads, as it is now."""
         return Answers(self.classes, self.mapping, self.rule)
 
-    def published_with(self, planes: Sequence[Array], trust: Array) -> Published:
-        """Return what readers use if the members have these planes, and so much trust."""
-        rule: PairRule | CommitteeRule
-        if self.committee:
-            rule = CommitteeRule(self.decision, trust, list(planes), self.n_columns)
-        else:
-            rule = PairRule(self.decision, planes[0])
-        return Published(Answers(self.classes, self.mapping, rule), None)
+    def published_with(self, planes: Sequence[Array], weights: Array) -> Published:
+        """Return what readers use if the members have these planes, and these weights."""
+        return Published(Answers(self.classes, self.mapping, self._rule(planes, weights)), None)
 
     def publish(self) -> None:
         """Let predictions use what the model has learned; nothing is undone after that."""
@@ -258,7 +276,7 @@ class StreamModel:
         self.tested = CalibrationRows(0 if self.committee else len(self.classes))
         settings, dtype = self.settings_for(len(self.classes)), self.mapping.dtype
         self.members = [
-            Member(settings, policy, self.n_columns, dtype, self.features_of(policy), bounded=self.mapping.bounded)
+            Member(settings, policy, self.features_of(policy), dtype, bounded=self.mapping.bounded)
             for policy in self.policies
         ]
         yield
@@ -282,6 +300,10 @@ class StreamModel:
         self.clock = self.n_warm_up = len(chunk)
         if self.monitor is not None:
             self.monitor.since = self.clock
+        if self.monitor is not None and learns_metric(parameters) and not sp.issparse(rows.X):
+            self.newest, self.spread = NewestRows(rows.X.shape[1], dtype), rows.X.std(axis=0, dtype=np.float64)
+            self.newest.add(rows.X, chunk.labels)
+            self.studies = self.studies.after_warm_up(self.clock)
         self.calibrate()
 
     def learn(self, rows: CheckedRows, parameters: Parameters, undo: Undo | None = None) -> StreamModel:
@@ -297,7 +319,7 @@ class StreamModel:
         chunk = self._chunk(rows, parameters)
         self._refuse_heavy(rows, chunk)
         if len(chunk) >= BLOCK_ROWS:
-            return self._after_block(chunk, rows.y)
+            return self._after_block(chunk, rows)
         self.one_row = None
         if undo is None:
             for member in self.members:
@@ -344,9 +366,11 @@ class StreamModel:
         """
         # First: it is part of what is saved, so that `take_back` finds it again if it is itself interrupted.
         self.published = Published(self.answers, undo)
-        undo.keep(self, *(("trust", "slopes", "pending_calibration", "drifts") if in_place else ()))
-        if self.monitor is not None:
-            undo.keep(self.monitor)
+        undo.keep(self, *(("pending_calibration", "drifts") if in_place else ()))
+        self.trust.remember(undo, in_place=in_place)
+        for part in (self.monitor, self.newest):
+            if part is not None:
+                undo.keep(part)
 
     def _learn_some(self, chunk: Chunk, rows: CheckedRows, parameters: Parameters, undo: Undo) -> Chunk | None:
         """Learn rows in place until something is due, and do it; return the rows that are left, or None.
@@ -370,7 +394,7 @@ class StreamModel:
         for member in self.members:
             member.remember(undo, np.unique(part.labels[:-1]) if n > 1 else ())
         tested, n, renew, due = learn_rows(self.members, part, self.watch())
-        self._follow_tests(tested, part.take(slice(0, n)) if n < len(part) else part)
+        self._follow_tests(tested, part.take(slice(0, n)) if n < len(part) else part, rows.X[:n])
         rest = None if n == len(chunk) else chunk.take(slice(n, None))
         if due or renew or self.preparation is not None:
             with few_threads(chunk.rows.shape[1]):
@@ -378,7 +402,7 @@ class StreamModel:
                     self._bring_up_to_date(undo)
                 mapping = self.mapping
                 if renew:
-                    self._prepare(rows.take([n]), parameters)
+                    self._prepare(rows.take([n]), parameters, moved=renew == MOVED)
                 elif self.preparation is not None:
                     self._advance(rows.take([0]))  # a copy: it is learned later
                 if rest is not None and self.mapping is not mapping:
@@ -391,25 +415,28 @@ class StreamModel:
         """Do a piece of what is in preparation, and take over if it is ready."""
         assert self.preparation is not None
         found = self.preparation.after(row)
-        if isinstance(found, Preparation):
+        if found is None or isinstance(found, Preparation):  # None: the present map is as good
             self.preparation = found
         else:
             self._take_over(found)
 
     def watch(self) -> Watch:
         """Return what the compiled loops follow beside the members."""
-        trust, slopes = (self.trust, self.slopes) if self.committee else (_NOTHING, _NOTHING)
-        monitor = self.monitor
+        trust, monitor = self.trust, self.monitor
+        follow = (*(getattr(trust, name) for name in trust.ARRAYS), RATE, REST)
         if monitor is None:
-            return Watch(np.zeros(1), 1.0, np.inf, np.array([self.clock]), 0, 0, _NEVER, trust, slopes, RATE)
+            ages = (np.array([self.clock]), 0, _NEVER, _NEVER, _NEVER)
+            return Watch(self.n_features, np.zeros(1), 1.0, np.inf, *ages, *follow)
         monitor.residual = monitor.residual.copy()
         grows = _NEVER if monitor.grows_after is None else monitor.grows_after
         # Not before a new map has taken over, so that all chunk sizes renew at the same rows.
         least_age = monitor.least_age + _ROWS_PER_PIECE * len(self.classes) * len(self.members)
         if self.preparation is not None or not self.answering:
             least_age = _NEVER
-        ages = (np.array([self.clock]), monitor.since, least_age, max(grows, least_age))
-        return Watch(monitor.residual, monitor.share, monitor.limit, *ages, trust, slopes, RATE)
+        study_at = self.studies.next if self.newest is not None else None
+        study_age = _NEVER if study_at is None else max(study_at - monitor.since, least_age)
+        ages = (np.array([self.clock]), monitor.since, least_age, max(grows, least_age), study_age)
+        return Watch(self.n_features, monitor.residual, monitor.share, monitor.limit, *ages, *follow)
 
     def _bring_up_to_date(self, undo: Undo) -> None:
         """Do a piece of what is due: calibrate, or let one member update its weights and solve planes of some classes.
@@ -417,12 +444,15 @@ class StreamModel:
         The rest waits for the next rows, so that no call takes long.  Only a new class is solved by all members.
         """
         free, solved = True, False
+        for again in np.flatnonzero(self.trust.again):
+            self._start_again(int(again), undo)
         if not self.committee and self._calibration_due:
             self.calibrate(undo=undo)
             free = False
-        for e in range(len(self.members)):
-            member = self.members[(e + self.clock) % len(self.members)]  # each has its turn
-            due = next_classes(member)
+        for turn in range(len(self.members)):
+            e = (turn + self.clock) % len(self.members)  # each has its turn
+            member = self.members[e]
+            due = next_classes(member, member.max_lag * (REST if self.trust.rests(e) else 1))
             if not free:  # planes of a new class must not stay zero
                 due = due[~member.solved[due].any(axis=1)]
             updated = free and needs_update(member, along=len(due) > 0)
@@ -444,28 +474,65 @@ class StreamModel:
         if solved:
             self.calibrate(undo=undo)
 
-    def _after_block(self, chunk: Chunk, y: Array) -> StreamModel:
+    def _start_again(self, e: int, undo: Undo | None = None) -> None:
+        """Let a member whose error rate has risen forget nearly all that came before the change."""
+        member, since = self.members[e], self.clock - int(self.trust.again[e])
+        if undo is not None:
+            member.remember_all(undo, range(member.n_classes))
+        start_again(member, since)
+        self.trust.again[e] = 0
+        if not member.policy.linear:
+            self.studies = self.studies.after_change(self.clock)
+
+    def _after_block(self, chunk: Chunk, rows: CheckedRows) -> StreamModel:
         """Return a copy that has learned very many rows as a block: all in one step, and then a re-solve."""
+        y = rows.y
         clone = self.finished().copy()
         if clone.mapping is not self.mapping:
             chunk = replace(chunk, rows=clone.mapping.rows(chunk.raw))
         if clone.detector is not None:
             clone._detect((clone.classes[clone.rule.winners(chunk.rows)] != y).tolist())
         with few_threads(chunk.rows.shape[1]):
-            if clone.monitor is not None and clone.monitor.alarm_after(chunk.rows, clone.clock + len(chunk) - 1):
-                clone._take_over(finish(clone.renewal(chunk.raw[:1])))
-                chunk = replace(chunk, rows=clone.mapping.rows(chunk.raw))
+            if clone.monitor is not None and chunk.raw is not None:
+                chunk = clone._renew_before(chunk)
             clone._add_classes(y)
             chunk = replace(chunk, labels=clone._labels(y))
-            results = [learn_block(member, chunk, every_value=clone.committee) for member in clone.members]
+            if clone.committee:
+                clone._judge_block(chunk)
+            results = [learn_block(member, chunk) for member in clone.members]
             for member in clone.members:
                 resolve(member)
-            if clone.committee:
-                values = [plain_log_chances(result.values) for result in results if result.values is not None]
-                trust_rows(np.stack(values, axis=1), chunk.labels, clone.trust, clone.slopes, RATE)
-            clone._follow_tests(results[0], chunk)
+            clone._follow_tests(results[0], chunk, rows.X)
             clone.calibrate()
         return clone
+
+    def _renew_before(self, chunk: Chunk) -> Chunk:
+        """Renew the map at once if a block needs it; return the block, mapped anew."""
+        assert self.monitor is not None
+        moved = self.monitor.alarm_after(chunk.rows[:, : self.n_features], self.clock + len(chunk) - 1)
+        due = self.newest is not None and self.studies.next is not None and self.clock >= self.studies.next
+        if not (moved or due):
+            return chunk
+        model = finish(self.renewal(chunk.raw[:1], moved=moved))
+        self.studies = self.studies.after_study(self.clock)
+        if model is None:
+            return chunk
+        self._take_over(model)
+        return replace(chunk, rows=self.mapping.rows(chunk.raw))
+
+    def _judge_block(self, chunk: Chunk) -> None:
+        """Let the trust in the members follow a block before it is learned; some may start again."""
+        trust, rule = self.trust, self.rule
+        assert isinstance(rule, CommitteeRule)
+        wrong = np.empty((len(chunk), len(self.members)), dtype=np.bool_)
+        chances = rule.chances(chunk.rows)
+        trust_rows(chances, chunk.labels, trust.weights, trust.slopes, trust.idle, RATE, wrong)
+        for e, member in enumerate(self.members):
+            if member.policy.starts_again:
+                detector = HoeffdingDrift()
+                detector.counts = trust.errors[e]
+                if len(detector.update_rows(wrong[:, e])):
+                    self._start_again(e)
 
     def _chunk(self, rows: CheckedRows, parameters: Parameters) -> Chunk:
         """Return the mapped rows of a call, with class indices, weights and times."""
@@ -510,33 +577,40 @@ class StreamModel:
         """Return the class index of each label; an arbitrary one for a label of a new class."""
         return np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
 
-    def _follow_tests(self, tested: Tested, chunk: Chunk) -> None:
-        """Count learned rows, and let them calibrate the rule of a single member."""
+    def _follow_tests(self, tested: Tested, chunk: Chunk, X: Any) -> None:
+        """Count learned rows, keep the newest, and let them calibrate the rule of a single member."""
         if not self.committee and len(chunk):
             self.pending_calibration.append((chunk.labels, chunk.times, tested))
+        if self.newest is not None and len(chunk):
+            self.newest.add(X, chunk.labels)
         self.clock += len(chunk)
 
-    def renewal(self, raw: Any) -> Steps[StreamModel]:
-        """Return, in pieces, a copy with new landmarks, chosen from the old ones, kept rows and the next one, `raw`.
+    def renewal(self, raw: Any, *, moved: bool) -> Steps[StreamModel | None]:
+        """Return, in pieces, a copy with a new map; None if the present one is as good.
 
-        Kept rows are mapped again.  Sums over forgotten rows are transformed from the old features to the new ones.
+        A metric is learned again from the newest rows.  If the rows have `moved` away from the landmarks, or the metric
+        is another one, new landmarks are chosen from the old ones, kept rows and the next one, `raw`.  Kept rows are
+        mapped again.  Sums over forgotten rows are transformed from the old features to the new ones.
         """
+        choice = yield from self._study()
+        if choice is None and not moved:
+            return None
         model = self.snapshot()
         model.answering = False
         for member in model.members:
             member.flush()
-        kept = model.members[0].kept
-        groups = [kept.raw[kept.labels == k] for k in np.unique(kept.labels)]
-        groups += [self.mapping.transformer.landmarks_, raw]
-        random = np.random.default_rng([self.seed, self.clock])
-        model.mapping, change = self.mapping.renewed(choose_landmarks(groups, self.n_components, random))
-        model.n_columns = len(change)
+        new = self._new_map(model.members[0].kept, raw, choice)
+        model.mapping, model.n_columns = new.mapping, len(new.change)
+        if choice is not None:
+            model.gamma = choice.gamma
+        if choice is not None or new.mapping.columns is not self.mapping.columns:
+            model.n_warm_up = self.clock
         model.monitor = ResidualMonitor(model.mapping, self.n_components, self.clock)
-        empty = np.empty((0, len(change)), dtype=model.mapping.dtype)
+        empty = np.empty((0, len(new.change)), dtype=model.mapping.dtype)
         for member in model.members:
             yield
             rows = model.mapping.rows(member.kept.raw) if len(member.kept) else empty
-            remap_class = member.remap(change, rows, model.features_of(member.policy))
+            remap_class = member.remap(new, rows, model.features_of(member.policy))
             for k in range(len(self.classes)):
                 if k % _REMAPPED_AT_ONCE == 0:
                     yield
@@ -547,9 +621,40 @@ class StreamModel:
         model.calibrate()
         return model
 
-    def _prepare(self, row: CheckedRows, parameters: Parameters) -> None:
-        """Begin to choose new landmarks; `row` comes next."""
-        self.preparation = Preparation(StreamModel.renewal, (self.snapshot(), row.X), parameters)
+    def _study(self) -> Steps[KernelChoice | None]:
+        """Return, in pieces, gamma and metric for the newest rows, or None if they stay as they are."""
+        if self.newest is None or not self.studies.worthwhile(self.clock):
+            return None
+        X, labels = self.newest.last(max(LEAST_ROWS, self.clock - self.studies.changed))
+        if len(X) < LEAST_ROWS:
+            return None
+        assert self.spread is not None
+        return (yield from study(
+            X, labels, self.mapping, self.spread, self.n_components, self.seed, any_gamma=self.any_gamma
+        ))  # fmt: skip
+
+    def _new_map(self, kept: Kept, raw: Any, choice: KernelChoice | None) -> NewMap:
+        """Return a map with new landmarks, chosen from the old ones, kept rows and the next one, `raw`."""
+        groups = [kept.raw[kept.labels == k] for k in np.unique(kept.labels)]
+        groups += [self.mapping.transformer.landmarks_, raw]
+        random, columns = np.random.default_rng([self.seed, self.clock]), self.mapping.columns
+        newest = None if self.newest is None else self.newest.last(len(self.newest))[0]
+        if columns is not None and newest is not None and len(newest) >= LEAST_ROWS:
+            columns = StandardColumns.of(newest)
+        landmarks = choose_landmarks(groups, self.n_components, random)
+        if choice is None:
+            return new_landmarks(self.mapping, landmarks, columns)
+        assert newest is not None
+        transformer = self.mapping.transformer.with_landmarks(landmarks, gamma=choice.gamma, metric=choice.metric)
+        known = np.concatenate([newest, transformer.landmarks_, *groups[:-1]])
+        return new_kernel(self.mapping, transformer, choice.rounds, columns, known)
+
+    def _prepare(self, row: CheckedRows, parameters: Parameters, *, moved: bool) -> None:
+        """Begin to choose a new map; `row` comes next."""
+        arguments = (self.snapshot(), row.X, moved)
+        self.preparation = Preparation(_renewal, arguments, parameters)
+        if self.studies.worthwhile(self.clock):
+            self.studies = self.studies.after_study(self.clock)
 
     def _take_over(self, model: StreamModel) -> None:
         """Become another model, which has learned the same rows."""
@@ -563,7 +668,11 @@ class StreamModel:
             return self
         clone = self.copy()
         with few_threads(self.n_columns):
-            clone._take_over(self.preparation.finished())
+            model = self.preparation.finished()
+        if model is None:
+            clone.preparation = None
+        else:
+            clone._take_over(model)
         return clone
 
     def _detect(self, errors: list[bool], undo: Undo | None = None) -> None:
@@ -575,6 +684,7 @@ class StreamModel:
         if drifted:
             self.drifts = [*self.drifts, self.clock - 1][-_MOST_DRIFTS:]
             self.preparation = None  # it has learned what is to be forgotten; the monitor will ask for another
+            self.studies = self.studies.after_change(self.clock)
             for member in self.members:
                 if undo is not None:
                     member.remember_all(undo, range(member.n_classes))
@@ -595,6 +705,8 @@ class StreamModel:
         for k in np.flatnonzero(source < 0):
             for member in self.members:
                 member.insert_class(int(k), settings)
+            if self.newest is not None:
+                self.newest.insert_class(int(k))
         if not self.committee:
             self.tested = self.tested.rearranged(source)
         self.classes = classes
@@ -607,6 +719,8 @@ class StreamModel:
         settings = self.settings_for(len(source))
         for member in self.members:
             member.delete_class(k, settings)
+        if self.newest is not None:
+            self.newest.delete_class(k)
         if not self.committee:
             self.tested = self.tested.rearranged(source)
         self.classes = np.delete(self.classes, k)
@@ -615,7 +729,57 @@ class StreamModel:
         """Take rows out; return the new model, and a report of the rows of which something remains."""
         if self.preparation is not None:
             return self.finished().unlearn(rows, parameters)
-        chunk = self._chunk(rows, parameters)
+        return self._without(self._chunk(rows, parameters), rows.X)
+
+    def unlearn_ids(self, ids: Array, parameters: Parameters) -> tuple[StreamModel, Unlearned]:
+        """Take rows out by their ids alone, which is possible as long as they are stored."""
+        if self.preparation is not None:
+            return self.finished().unlearn_ids(ids, parameters)
+        stores, known, found = self._stores(), self.members[0].known_ids(), []
+        places = [{key: i for i, key in enumerate(store.ids) if key is not None} for store in stores]
+        for key in ids:
+            if key not in known:
+                raise ValueError(never_learned(key))
+            rows = [store.take([at[key]]) if key in at else None for store, at in zip(stores, places, strict=True)]
+            found.append(self._stored_row(key, rows))
+        labels = np.array([row.labels[0] for row, _ in found])
+        if self.mapping.renewable:
+            raw = [row.raw for row, _ in found]
+            X = sp.vstack(raw, format="csr") if sp.issparse(raw[0]) else np.concatenate(raw)
+            checked = CheckedRows(X, self.classes[labels], np.ones(len(ids)), ids)
+            return self.unlearn(checked, parameters)
+        times, mapped = np.zeros(len(ids), dtype=np.int64), np.concatenate([rows for _, rows in found])
+        return self._without(Chunk(mapped, labels, np.ones(len(ids)), times, ids, None), None)
+
+    def _stores(self) -> list[Kept]:
+        """Return the stored rows of each member."""
+        stores = []
+        for member in self.members:
+            pending = member.pending.kept()
+            stores.append(member.kept.join(pending) if len(member.kept) else pending)
+        return stores
+
+    def _stored_row(self, key: Any, rows: list[Kept | None]) -> tuple[Kept, Array]:
+        """Return a row as a member stores it, and the whole mapped row, of which members may have different parts.
+
+        Raises ValueError if no member, or not enough of them, store it.
+        """
+        there = [row for row in rows if row is not None]
+        whole = np.ones((1, self.n_columns), dtype=self.dtype)
+        missing = np.ones(self.n_columns, dtype=bool)
+        for member, row in zip(self.members, rows, strict=True):
+            if row is not None:
+                whole[:, member.columns], missing[member.columns] = row.rows, False
+        if not there or (missing.any() and there[0].raw is None):
+            raise ValueError(
+                f"Nothing was unlearned: the row with id {key!r} is part of the sums, but no longer stored, so it "
+                "cannot be subtracted. Give the row as well, unlearn(X, y, ids=...), or keep every row from the "
+                "beginning: memory=None and a large second_look."
+            )
+        return there[0], whole
+
+    def _without(self, chunk: Chunk, X: Any) -> tuple[StreamModel, Unlearned]:
+        """Return a model without rows, and a report; X are the rows as they were given, which landmarks may be."""
         clone, report = self.copy(), Unlearned()
         clone._flush_calibration()
         renewed_at = self.monitor.since if self.monitor is not None else 0
@@ -629,7 +793,9 @@ class StreamModel:
                     report.add("warm_up", int(i))
                 if self.mapping.rounds:
                     report.add("metric", int(i))
-        for i in np.flatnonzero(self.mapping.is_landmark(rows.X)):
+        if clone.newest is not None:
+            clone.newest.remove(X, chunk.labels)
+        for i in np.flatnonzero(self.mapping.is_landmark(X)) if X is not None else ():
             report.add("landmark", int(i))
         for reason in clone._influenced():
             report.remaining[reason] = list(range(len(chunk)))
@@ -676,12 +842,16 @@ class StreamModel:
         clone.lineage = self.lineage | other.lineage
         clone._flush_calibration()
         if other.mapping.frozen:  # it has no rows from before the map, which new landmarks would need
-            clone.mapping, clone.monitor = replace(clone.mapping, frozen=True), None
+            clone.mapping, clone.monitor, clone.newest = replace(clone.mapping, frozen=True), None, None
         clone._add_classes(other.classes)
         classes = np.searchsorted(clone.classes, other.classes)
         for member, other_member in zip(clone.members, other.members, strict=True):
-            join(member, other_member, classes, self.clock)
-        clone.trust = (self.clock * self.trust + other.clock * other.trust) / (self.clock + other.clock)
+            if member.policy.linear and self.mapping.columns is not None and other.mapping.columns is not None:
+                change = columns_change(other.mapping.columns, self.mapping.columns)
+                join(member, restandardised(other_member, change), classes, self.clock)
+            else:
+                join(member, other_member, classes, self.clock)
+        clone.trust = self.trust.merged(other.trust, self.clock / (self.clock + other.clock))
         clone.clock += other.clock
         clone.resolve()
         return clone
@@ -772,6 +942,11 @@ class StreamModel:
             kept_rows=None if kept is None else kept.raw,
             kept_labels=None if kept is None else kept.labels,
         )
+
+
+def _renewal(model: StreamModel, raw: Any, moved: bool) -> Steps[StreamModel | None]:
+    """Return, in pieces, what `renewal` does."""
+    return model.renewal(raw, moved=moved)
 
 
 def stream_components(parameters: Parameters) -> int:

@@ -21,6 +21,8 @@ from ._loops import learn_row as learn_row_compiled
 from .absorb import Tested, member_arrays, take_numbers
 from .committee import CommitteeRule
 from .member import Member
+from .newest import NewestRows
+from .trust import Trust
 from .undo import Published
 
 # The machine code of the loop, by precision and types of the arrays of all members.
@@ -44,7 +46,8 @@ class _Stream(Protocol):
     published: Published | None
     classes: Array
     members: list[Member]
-    trust: Array
+    trust: Trust
+    newest: NewestRows | None
     clock: int
     pending_calibration: list[tuple[Array, Array, Tested]]
 
@@ -59,22 +62,22 @@ class _Stream(Protocol):
     def watch(self) -> Watch:
         """Return what the compiled loops follow beside the members."""
 
-    def published_with(self, planes: Sequence[Array], trust: Array) -> Published:
-        """Return what readers use if the members have these planes, and so much trust."""
+    def published_with(self, planes: Sequence[Array], weights: Array) -> Published:
+        """Return what readers use if the members have these planes, and these weights."""
 
 
 class _Side(NamedTuple):
     """One of the two copies.
 
     members, planes  what the loops change, and the planes in it
-    watch, trust     the same
+    watch, weights   the same, and the weights of the members in it
     published        what readers use once a row has been learned into this copy
     """
 
     members: tuple[MemberArrays, ...]
     planes: tuple[Array, ...]
     watch: Watch
-    trust: Array
+    weights: Array
     published: Published
 
     def forget_chances(self) -> None:
@@ -96,15 +99,15 @@ class OneRow:
         sides = []
         for copied in (False, True):
             planes = tuple([member.planes.copy() if copied else member.planes for member in members])
-            trust = model.trust.copy() if copied else model.trust
+            weights = model.trust.weights.copy() if copied else model.trust.weights
             arrays = tuple([part._replace(planes=own) for part, own in zip(first, planes, strict=True)])
-            published = model.published_with(planes, trust)
-            followed = watch._replace(trust=trust) if model.committee else watch
-            sides.append(_Side(arrays, planes, followed, trust, published))
+            published = model.published_with(planes, weights)
+            sides.append(_Side(arrays, planes, watch._replace(weights=weights), weights, published))
         self.sides = tuple(sides)
         n_members, widest = len(members), max(member.planes.shape[2] for member in members)
         self.saved = Saved(
             np.empty((n_members, widest)), np.empty((n_members, 7)), np.empty(n_members), np.empty(1),
+            np.empty((n_members, 4), dtype=np.int64), np.empty(n_members, dtype=np.int64),
             np.full(1, -1), np.full(1, -1),
         )  # fmt: skip
         self.label, self.weight = np.zeros(1, dtype=np.int64), np.ones(1)
@@ -132,7 +135,7 @@ class OneRow:
         # as a name here, and as the argument.  Planes and trust are part of three things.
         if getrefcount(published) > 3 or getrefcount(answers) > 3 or getrefcount(answers.rule) > 2:
             return False
-        if self.model.committee and getrefcount(side.trust) > 4:
+        if self.model.committee and getrefcount(side.weights) > 4:
             return False
         return all(getrefcount(planes) <= 5 for planes in side.planes)
 
@@ -162,10 +165,11 @@ class OneRow:
             for member in model.members
             for pending in (member.pending,)
         ]
-        self.before = (model.clock, len(model.pending_calibration), numbers)
+        n_newest = 0 if model.newest is None else model.newest.count
+        self.before = (model.clock, len(model.pending_calibration), n_newest, numbers)
         learn_row(
-            self.types, rows, self.label, self.weight, side.members, other.planes, side.watch, other.trust, self.saved,
-            known, near, far, self.learned, back,
+            self.types, rows, self.label, self.weight, side.members, other.planes, side.watch, other.weights,
+            self.saved, known, near, far, self.learned, back,
         )  # fmt: skip
         learned, _, due = self.learned.tolist()
         if learned:
@@ -187,9 +191,11 @@ class OneRow:
             pending.count = place + 1
             member.planes = planes
             take_numbers(member, changed)
-        model.trust = side.trust
+        model.trust.weights = side.weights
+        if model.newest is not None:
+            model.newest.add(raw, self.label)
         if not model.committee:
-            model.pending_calibration.append((self.label.copy(), np.array([time]), Tested(near, far, None)))
+            model.pending_calibration.append((self.label.copy(), np.array([time]), Tested(near, far)))
         model.clock = time + 1
 
     def take_back(self) -> None:
@@ -198,13 +204,15 @@ class OneRow:
         if written < 0 or self.model.published is self.sides[written].published:
             return
         model, side, other = self.model, self.sides[written], self.sides[1 - written]
-        model.clock, n_calibration, numbers = self.before
+        model.clock, n_calibration, n_newest, numbers = self.before
         for member, planes, changed, before in zip(model.members, other.planes, side.members, numbers, strict=True):
             member.planes = planes
             member.current_weight, member.mean_weight, member.clock, member.n_rows, member.pending.count, n_raw = before
             changed.counters[:] = member.pending.count, member.clock, member.n_rows
             del member.pending.raw[n_raw:]
         del model.pending_calibration[n_calibration:]
-        model.trust = other.trust
+        model.trust.weights = other.weights
+        if model.newest is not None:
+            model.newest.count = n_newest
         side.watch.clock[0] = model.clock
         unlearn_row(side.members, side.watch, self.saved)  # the last step: until then, it can be repeated

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..model.settings import Parameters
+from ..model.mapping import Mapping
+from ..model.settings import Parameters, Settings
 
 _FEW_FEATURES = ((20.0, 100), (200.0, 150))  # (half-life, features) of members that remember few rows
+_LINEAR_PRICE = 5.0  # factor on C of linear members
+MOST_PLAIN = 100  # columns up to which a committee has linear members
 HALF_LIVES = (np.inf, 1000.0, 100.0, 10.0)  # of the members for decay="auto", in rows
 
 
@@ -24,6 +27,14 @@ class Policy:
     accept: str
     statistics: str
     balanced: bool
+    linear: bool = False  # learns the standardised columns instead of the features of the map
+    starts_again: bool = False  # forgets nearly all when its error rate rises
+
+    def __str__(self) -> str:
+        """Return the name of a member with this policy."""
+        memory = "never fades" if self.decay == 1.0 else f"half-life {self.half_life:,.0f}"
+        memory = "since a change" if self.starts_again else memory
+        return f"linear, {memory}" if self.linear else memory
 
     @property
     def half_life(self) -> float:
@@ -36,18 +47,28 @@ def features_of(policy: Policy, n_features: int) -> int:
     return min([n_features, *(count for longest, count in _FEW_FEATURES if policy.half_life <= longest)])
 
 
+def settings_of(policy: Policy, settings: Settings) -> Settings:
+    """Return the settings of a member; a linear one has few features, and so a higher price."""
+    return replace(settings, C=_LINEAR_PRICE * settings.C) if policy.linear else settings
+
+
+def possible_policies(parameters: Parameters, mapping: Mapping) -> tuple[Policy, ...]:
+    """Return the policies of the members that a map allows."""
+    return tuple(policy for policy in policies_of(parameters) if mapping.columns is not None or not policy.linear)
+
+
 def policies_of(parameters: Parameters) -> tuple[Policy, ...]:
-    """Return one policy, or for decay="auto" one for each half-life."""
+    """Return one policy, or for decay="auto" one for each half-life, of the map and of the columns themselves."""
     if parameters.half_life is not None and parameters.decay != 1.0:
         raise ValueError("Give decay or half_life, not both: half_life=h is decay=0.5 ** (1 / h).")
     if parameters.names_map and parameters.feature_map == "exact":
         raise ValueError("feature_map='exact' grows with every row and cannot be used on a stream. Use 'auto'.")
-    if parameters.decay == "auto":
-        decays = [0.5 ** (1.0 / half_life) for half_life in HALF_LIVES]
-    elif parameters.decay != 1.0:
-        decays = [float(parameters.decay)]
-    else:
-        decays = [0.5 ** (1.0 / (parameters.half_life or np.inf))]
+    decay = parameters.decay
+    if decay == 1.0:
+        decay = 0.5 ** (1.0 / (parameters.half_life or np.inf))
+    kinds = [(float(decay), False)] if decay != "auto" else [
+        (0.5 ** (1.0 / half_life), linear) for linear in (False, True) for half_life in HALF_LIVES
+    ]  # fmt: skip
     return tuple(
         Policy(
             memory=parameters.memory,
@@ -58,6 +79,8 @@ def policies_of(parameters: Parameters) -> tuple[Policy, ...]:
             accept=parameters.accept,
             statistics=parameters.statistics,
             balanced=parameters.class_weight == "balanced",
+            linear=linear,
+            starts_again=len(kinds) > 1 and decay == 1.0,
         )
-        for decay in decays
+        for decay, linear in kinds
     )

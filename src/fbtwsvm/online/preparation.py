@@ -49,7 +49,10 @@ class Preparation:
     progress: _Progress = field(default_factory=_Progress)
 
     def after(self, row: CheckedRows) -> Preparation | Any:
-        """Do a piece of work and let a row wait, or be learned; return the preparation, or the model if it is ready."""
+        """Do a piece of work and let a row wait, or be learned.
+
+        Returns the preparation, or the model if it is ready; None if there will be none.
+        """
         work = self._work()
         self.progress.n_rows += 1
         try:
@@ -102,6 +105,8 @@ def _in_pieces(build: Steps[Any], parameters: Parameters) -> Work:
                 next(build)
             except StopIteration as end:
                 model = end.value
+                if model is None:  # there is nothing to take over
+                    return None
         else:
             for _ in range(min(_CATCH_UP, len(waiting))):
                 row = waiting.popleft()

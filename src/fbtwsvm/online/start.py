@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +20,11 @@ from ..model.choose_map import stream_map
 from ..model.mapping import Mapping
 from ..model.rows import CheckedRows, arrange
 from ..model.settings import Parameters
+from ..model.standard_columns import StandardColumns
 from .calibration import CalibrationRows
 from .member import Member
 from .model import StreamModel, class_factors_by_name, stream_components
+from .policy import MOST_PLAIN
 from .resolve import resolve
 
 
@@ -67,8 +71,11 @@ def start_steps(
         transformer = stream_map(parameters.kernel, parameters.feature_map, count, gamma, order, seed, metric)
         mapping, _ = Mapping.fit(transformer, order, rows.y, parameters.kernel)
         mapping.rounds = kernel.rounds
+        mapping.columns = plain_columns(parameters, mapping, rows.X)
         landmarks = mapping.landmarks(order)[order.source]
         yield
+    elif mapping.columns is None and not mapping.frozen:
+        mapping = replace(mapping, columns=plain_columns(parameters, mapping, rows.X))
     n_columns = mapping.rows(rows.X[:1]).shape[1]
     model = StreamModel(parameters, settings, mapping, gamma, n_columns, seed)
     _warn_of_size(len(classes), n_columns, mapping.dtype, len(model.policies))
@@ -109,6 +116,12 @@ def start_from_sums(fit: BatchModel, parameters: Parameters) -> StreamModel:
     if model.committee:
         model.calibrate()
     return model
+
+
+def plain_columns(parameters: Parameters, mapping: Mapping, X: Any) -> StandardColumns | None:
+    """Return the features of linear members, which a committee has if there are few columns; None without them."""
+    suits = parameters.decay == "auto" and parameters.uses_gamma and mapping.bounded and X.shape[1] <= MOST_PLAIN
+    return StandardColumns.of(X) if suits else None
 
 
 def _warn_of_size(n_classes: int, n_columns: int, dtype: np.dtype, n_members: int) -> None:

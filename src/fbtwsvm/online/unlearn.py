@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from ..model.rows import never_learned
 from .forgotten import Trace
 from .kept import Chunk, Kept
 from .member import Member
@@ -201,7 +202,9 @@ def _locate(member: Member, rows: Chunk, i: int, position: int, classes: Array) 
     kept, forgotten = member.kept, member.forgotten
     trace = forgotten.traces.get(key) if position < 0 and key is not None else None
     if position < 0 and trace is None and (key is not None or forgotten.counts[k] == 0):
-        name = f"the row with id {key!r}" if key is not None else f"row {i} (label {classes[k].item()!r})"
+        if key is not None:
+            raise ValueError(never_learned(key))
+        name = f"row {i} (label {classes[k].item()!r})"
         raise ValueError(f"Nothing was unlearned: {name} was never learned, or has been unlearned already.")
     label = int(kept.labels[position]) if position >= 0 else trace.label if trace is not None else k
     if label != k:

@@ -160,6 +160,10 @@ class WarmUpModel:
         rest = self.rows.take(self.rows.without(rows))
         return self._of(rest, parameters), Unlearned(removed=len(rows))
 
+    def unlearn_ids(self, ids: Array, parameters: Parameters) -> tuple[WarmUpModel | StreamModel, Unlearned]:
+        """Take rows out by their ids alone."""
+        return self.unlearn(self.rows.with_ids(ids), parameters)
+
     def refuse_known(self, ids: Array) -> None:
         """Raise ValueError if a row with one of these ids has been learned before."""
         refuse_known(ids, set(self.rows.ids))

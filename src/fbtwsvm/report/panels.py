@@ -24,7 +24,6 @@ from ..evaluate._drawing import (
     show_colours,
 )
 from ..evaluate.prequential import Prequential
-from ..online.policy import HALF_LIVES
 from .tables import CLASS_HEADER, class_rows, classes_shown
 
 _MOST_BANDS = 9  # classes that have a band of their own
@@ -127,13 +126,13 @@ def balance(ax: Axes, model: TableModel) -> None:
 
 
 def trust(ax: Axes, model: TableModel) -> None:
-    """Plot the trust in each half-life of decay="auto"."""
-    weights = model.estimator.memory_report().trust
-    names = ["never fades" if np.isinf(rows) else f"{rows:,.0f} rows" for rows in HALF_LIVES]
-    bars = ax.bar(names, weights, color=BLUE, width=0.6)
-    ax.bar_label(bars, [f"{weight:.2f}" for weight in weights], fontsize=9, padding=2)
-    ax.margins(y=0.15)
-    ax.set(xlabel="half-life", ylabel="trust")
+    """Plot the trust in each member of decay="auto"."""
+    report = model.estimator.memory_report()
+    bars = ax.barh(report.members, report.trust, color=BLUE, height=0.6)
+    ax.bar_label(bars, [f"{share:.2f}" for share in report.trust], fontsize=9, padding=2)
+    ax.invert_yaxis()
+    ax.margins(x=0.15)
+    ax.set(xlabel="trust", ylabel="member")
 
 
 def confusion(ax: Axes, model: TableModel) -> None:
@@ -292,8 +291,8 @@ def _has_importances(model: TableModel) -> bool:
 
 _IMPORTANT = "How fast the probability of the answer changes, per standard deviation of a column."
 _TRUST = (
-    "Weight of the log-probabilities of each member in the answer now, by the number of rows after which a row counts "
-    "half. The weights do not add up to one."
+    "Share of each member in the answer now. A half-life is the number of rows after which a row counts half; linear "
+    "members see the columns themselves, all others the feature map."
 )
 _PANELS: tuple[tuple[str, Panel, str, Callable[[TableModel], bool]], ...] = (
     (
@@ -304,7 +303,7 @@ _PANELS: tuple[tuple[str, Panel, str, Callable[[TableModel], bool]], ...] = (
     ),
     ("Speed", speed, "Rows tested and learned per second.", _always),
     ("Memory", memory, "Rows that are kept, and rows of which only sums are left.", _always),
-    ("Trust in the half-lives", trust, _TRUST, _has_members),
+    ("Trust in the members", trust, _TRUST, _has_members),
     ("Class balance", balance, "Share of each class among the last rows.", _always),
     ("Confusion", confusion, "Answers for each true class. The colour is their share of its rows.", _always),
     ("Most confused", confused, "Pairs of classes by rows, with their share of the true class.", _has_many_classes),

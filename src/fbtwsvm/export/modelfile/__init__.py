@@ -22,7 +22,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : FBTWSVM, Pipeline, FBTWSVMCV or TableModel
+    model : FBTWSVM, TableClassifier, Pipeline, FBTWSVMCV or TableModel
         The model.  Its parameters must be plain values: a file holds no code, so a model with a kernel function, or
         with a transformer or drift detector of another package, cannot be saved (use pickle).  A pipeline may have
         scikit-learn's scalers, encoders and imputers before an FBTWSVM.  Of a fitted search (also GridSearchCV) its
@@ -66,7 +66,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    FBTWSVM, Pipeline or TableModel
+    FBTWSVM, TableClassifier, Pipeline or TableModel
         The model; a TableModel if the command wrote it.  It predicts exactly as before, and goes on learning as if it
         had not been saved; what a stream was preparing in pieces is finished.
 
@@ -85,7 +85,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-_TABLES = "fbtwsvm.data.table_model"
+_TABLES = "fbtwsvm.data"
 
 
 def _name_of_kind(model: Any) -> str:
@@ -93,14 +93,16 @@ def _name_of_kind(model: Any) -> str:
     if isinstance(model, FBTWSVM):
         return "classifier"
     # Without these modules there are no models of their classes.
-    for name, module, cls in (("pipeline", "sklearn.pipeline", "Pipeline"), ("table", _TABLES, "TableModel")):
+    kinds = (("pipeline", "sklearn.pipeline", "Pipeline"), ("table", f"{_TABLES}.table_model", "TableModel"))
+    for name, module, cls in (*kinds, ("table_classifier", f"{_TABLES}.table_classifier", "TableClassifier")):
         if module in sys.modules and isinstance(model, getattr(sys.modules[module], cls)):
             return name
     if hasattr(model, "refit") and not hasattr(model, "cv_results_"):
         raise ModelFileError(f"This {type(model).__name__} is not fitted: fit it first; its best estimator is saved.")
     raise ModelFileError(
         f"A {type(model).__name__} cannot be saved to a model file: it takes an FBTWSVM, a pipeline that ends in one, "
-        "a fitted search with refit=True (its best estimator is saved), or a TableModel. Use joblib or skops."
+        "a TableClassifier, a fitted search with refit=True (its best estimator is saved), or a TableModel. Use joblib "
+        "or skops."
     )
 
 
@@ -112,10 +114,14 @@ def _spec(name: str) -> Spec:
         from .pipeline import PIPELINE
 
         return PIPELINE
-    if name == "table":
+    if name in ("table", "table_classifier"):
         if not find_spec("pyarrow"):
-            raise ModelFileError("it reads tables, which needs pyarrow: pip install 'fbtwsvm[cli]'")
-        from .table import TABLE_MODEL
+            raise ModelFileError("it reads tables, which needs pyarrow: pip install 'fbtwsvm[table]'")
+        if name == "table":
+            from .table import TABLE_MODEL
 
-        return TABLE_MODEL
+            return TABLE_MODEL
+        from .table_classifier import TABLE_CLASSIFIER
+
+        return TABLE_CLASSIFIER
     raise ModelFileError("it is of an unknown kind")

@@ -25,7 +25,7 @@ from ...model.settings import Parameters, Settings
 from ...online.drift import HoeffdingDrift
 from ...online.member import Member
 from ...online.model import StreamModel, stream_components
-from ...online.policy import policies_of
+from ...online.policy import possible_policies, settings_of
 from .container import ModelFileError
 from .value_types import MOST
 
@@ -72,7 +72,8 @@ def check_map(mapping: Mapping, n_features: int, n_columns: int, n_bytes: int) -
     have any number of columns, and no memory is taken that the file does not pay for.
     """
     transformer = mapping.transformer
-    _refuse(mapped_features(transformer, n_features) + 1 != n_columns, "its planes do not fit its feature map")
+    n_mapped = mapped_features(transformer, n_features) + mapping.n_plain
+    _refuse(n_mapped + 1 != n_columns, "its planes do not fit its feature map")
     check_transformer(transformer, n_features)
     _refuse(not _can_be_scale(mapping), "the scale of its feature map is out of bounds")
     if 8 * n_features > n_bytes:
@@ -145,7 +146,8 @@ def differences(model: StreamModel, parameters: Parameters) -> list[str]:
         },
     }
     differ = [name for name, (one, other) in wanted.items() if not np.array_equal(one, other)]
-    return differ if model.policies == policies_of(parameters) else [*differ, "memory, decay or forgetting"]
+    policies = possible_policies(parameters, model.mapping)
+    return differ if model.policies == policies else [*differ, "memory, decay or forgetting"]
 
 
 def _refuse(wrong: Any, reason: str) -> None:
@@ -160,21 +162,24 @@ def _check_rows(rows: CheckedRows, classes: Array) -> None:
 
 def _check_stream(model: StreamModel) -> None:
     members = model.members
-    numbers = {len(members), len(model.policies), len(model.trust), len(model.slopes)}
+    numbers = {len(members), len(model.policies), len(model.trust)}
     _refuse(not members or len(numbers) > 1, "its parts have different numbers of members")
     _refuse(not isinstance(model.detector, HoeffdingDrift | None), "its drift detector is none")
     _refuse((model.monitor is not None) != model.mapping.renewable, "its landmarks cannot be watched")
+    if model.newest is not None:
+        _refuse(model.monitor is None or model.spread is None, "its newest rows cannot be used")
+        _refuse(model.newest.X.dtype != model.mapping.dtype, "its newest rows have another precision")
     try:
         wanted = model.settings_for(len(model.classes))
     except (ValueError, TypeError) as error:
         raise ModelFileError(f"C or reg is out of bounds ({error})") from error
     for member, policy in zip(members, model.policies, strict=True):
-        n_columns = model.n_columns if member.columns is None else len(member.columns)
-        _refuse(member.planes.shape[2] != n_columns, "sizes of arrays do not agree")
-        few = member.columns is not None
-        _refuse(few and not 1 < n_columns <= model.n_columns, "a member has features that do not exist")
+        n_own, n_most = member.planes.shape[2] - 1, model.mapping.n_plain if policy.linear else model.n_features
+        _refuse(not 0 < n_own <= n_most, "a member has features that do not exist")
+        _refuse(policy.linear and n_own != n_most, "sizes of arrays do not agree")
         _refuse(member.policy != policy, "a member has another policy than its stream")
-        _refuse(not _same_settings(member.settings, wanted), "a member has other settings than its stream")
+        own = settings_of(policy, wanted)
+        _refuse(not _same_settings(member.settings, own), "a member has other settings than its stream")
         _check_member(member, model.mapping)
 
 

@@ -147,6 +147,7 @@ def _read_stage(node: Any, context: Context, estimator: FBTWSVM, learned: dict[s
             if not context.written_before(2) and differences(model, parameters):
                 raise ModelFileError("its stream was learned with other parameters than it names")
             _set_options(model, parameters)
+            model.any_gamma = parameters.gamma == "auto"
             return model
         case ["warming_up", {"rows": rows, "provisional": provisional, **rest}] if not rest:
             waiting = CHECKED_ROWS.read(rows, context)

@@ -29,7 +29,7 @@ from ..._arrays import Array
 from ..._files import replacing
 
 MAGIC = b"\x93FBTSVM\n"
-FORMAT = 5
+FORMAT = 6
 TYPES = {"f8": "<f8", "f4": "<f4", "i8": "<i8", "i4": "<i4", "i2": "<i2", "u1": "|u1", "b1": "|b1"}
 _START = 16
 _ALIGN = 64

@@ -19,6 +19,7 @@ from ...features.nystroem import NystroemFeatures
 from ...model.decision import Decision
 from ...model.mapping import Mapping
 from ...model.rows import CheckedRows
+from ...model.standard_columns import StandardColumns
 from ...online.drift import HoeffdingDrift
 from .container import ModelFileError, Writer
 from .strings import Ids, Keys, Labels
@@ -176,12 +177,16 @@ def _map_record(cls: type, fields: dict[str, Spec]) -> Record:
 
 
 MAP = Choice({name: _map_record(cls, fields) for cls, (name, fields) in _MAPS.items()}, _map_name)
+_COLUMNS = Record(StandardColumns, {"centre": ArrayOf("f8", "F"), "factor": ArrayOf("f8", "F", low=POSITIVE)})
 MAPPING = Record(
     Mapping,
-    {"transformer": Maybe(MAP), "scale": Float(POSITIVE), "dtype": DType(), "frozen": Bool(), "rounds": COUNT},
+    {
+        "transformer": Maybe(MAP), "scale": Float(POSITIVE), "dtype": DType(), "frozen": Bool(), "rounds": COUNT,
+        "columns": Maybe(_COLUMNS),
+    },
     own=("M",),
-    added={"rounds": (3, 0)},
-)
+    added={"rounds": (3, 0), "columns": (6, None)},
+)  # fmt: skip
 DECISION = Record(
     Decision,
     {

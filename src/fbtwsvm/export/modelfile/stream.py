@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from ...online.landmarks import ResidualMonitor
 from ...online.member import Member, hold_lag
 from ...online.model import StreamModel
 from ...online.moments import Grams, Moments
+from ...online.newest import MOST_STUDIES, NewestRows, Studies
 from ...online.pending import Pending
 from ...online.policy import Policy
 from ...online.roots import Roots
+from ...online.trust import Trust
 from ...solver.problem import SolverOptions
 from .container import ModelFileError
 from .parts import COUNT, DECISION, MAPPING, PARAMETER
@@ -64,8 +67,9 @@ _POLICY = Record(
     {
         "memory": Maybe(Int(1)), "second_look": Int(0), "forget_after": Maybe(Int(1)), "forget_below": Float(0.0),
         "decay": Float(POSITIVE, 1.0), "accept": Text("kkt", "inside", "outside", "all"),
-        "statistics": Text("all", "kept"), "balanced": Bool(),
+        "statistics": Text("all", "kept"), "balanced": Bool(), "linear": Bool(), "starts_again": Bool(),
     },
+    added={"linear": (6, False), "starts_again": (6, False)},
 )  # fmt: skip
 _MOMENTS = Record(
     lambda grams, **sums: blank(Moments)(grams=Grams(grams), **sums),
@@ -195,9 +199,12 @@ def _member(**fields: Any) -> Member:
         fields["solved_at"] = np.full(n_classes, fields["clock"])
     fields["n_rows"] = int(fields["seen"].sum() + fields["since_solve"].sum())
     fields["kept"] = fields["kept"].by_class()
-    fields["columns"] = None if n_features is None else np.append(np.arange(n_features), -1)
+    if n_features not in (None, n_columns - 1):
+        raise ModelFileError("a member has another number of features than its planes")
     fields["pending"] = Pending(n_classes, n_columns, fields["dtype"]) if pending is None else Pending.of(pending)
-    member: Member = blank(Member)(**fields, accepting=None, bounded=False, hold_lag=hold_lag(fields["policy"]))
+    member: Member = blank(Member)(
+        **fields, first=0, accepting=None, bounded=False, hold_lag=hold_lag(fields["policy"])
+    )
     return member
 
 
@@ -221,7 +228,7 @@ def _member_parts(member: Member) -> dict[str, Any]:
     return {
         **vars(member), "pending": member.pending.kept() if n_pending else None, "nearest": None,
         "n_pending": n_pending, "changed_rows": changed.any(axis=0), "pushed_near": changed,
-        "n_features": None if member.columns is None else len(member.columns) - 1,
+        "n_features": member.planes.shape[2] - 1,
     }  # fmt: skip
 
 
@@ -250,7 +257,7 @@ _CALIBRATION = Record(
     renamed={"fresh": "new_rows"},
 )  # fmt: skip
 _PENDING = Record(
-    lambda labels, times, near, far: (labels, times, Tested(near, far, None)),
+    lambda labels, times, near, far: (labels, times, Tested(near, far)),
     {
         "labels": ArrayOf("i8", "n", low=0, below="K"), "times": ArrayOf("i8", "n", low=0),
         "near": ArrayOf("f8", "n", "K"), "far": ArrayOf("f8", "n", "K"),
@@ -265,26 +272,66 @@ _MONITOR = Record(
 )
 
 
+_NEWEST = Record(
+    NewestRows.of,
+    {"X": Rows("n", "F"), "labels": ArrayOf("i8", "n", low=0, below="K")},
+    own=("n",),
+    parts=lambda rows: dict(zip(("X", "labels"), rows.last(len(rows)), strict=True)),
+)
+_STUDIES = Record(Studies, {"changed": COUNT, "done": COUNT, "last": COUNT})
+_TRUST = ("likelihood", "success", "ways", "slopes", "errors", "idle")
+
+
+def _trust(likelihood: Any, success: Any, ways: Any, **arrays: Any) -> Trust:
+    trust = Trust(len(likelihood))
+    trust.weights[1, :-1] = likelihood
+    if success is None:  # before format 6, there was one way only
+        return trust
+    trust.weights[0, :-1], trust.weights[:, -1] = success, ways
+    if not min(success.sum(), ways.sum()) > 0.5:
+        raise ModelFileError("weights of a committee do not add up")
+    for name, array in arrays.items():
+        setattr(trust, name, array)
+    return trust
+
+
+def _trust_parts(trust: Trust) -> dict[str, Any]:
+    success, likelihood = trust.weights[:, :-1]
+    parts = {"likelihood": likelihood, "success": success, "ways": trust.weights[:, -1]}
+    return {**parts, **{name: getattr(trust, name) for name in ("slopes", "errors", "idle")}}
+
+
+def _upgraded(policy: Policy, n_members: int) -> Policy:
+    """Return the policy of a member as it would be today: those of older files did not start again."""
+    return replace(policy, starts_again=n_members > 1 and policy.decay == 1.0)
+
+
 def _stream(**fields: Any) -> StreamModel:
     members, pending = fields["members"], fields.pop("pending_calibration")
-    if not members or not len(members) == len(fields["policies"]) == len(fields["trust"]):
+    if not members or not len(members) == len(fields["policies"]) == len(fields["likelihood"]):
         raise ModelFileError("a committee has no members, or its parts have different numbers of them")
+    if fields["success"] is None:
+        fields["policies"] = [_upgraded(policy, len(members)) for policy in fields["policies"]]
+        for member in members:
+            member.policy = _upgraded(member.policy, len(members))
+    fields["trust"] = _trust(**{name: fields.pop(name) for name in _TRUST})
+    fields["studies"] = fields["studies"] or Studies(done=MOST_STUDIES)
     fields["policies"] = tuple(fields["policies"])
     fields["lineage"] = frozenset(fields["lineage"])
     fields["drifts"] = fields["drifts"].tolist()
-    n_columns = max(member.planes.shape[2] for member in members)
+    mapping = fields["mapping"]
+    n_features = max([member.planes.shape[2] - 1 for member in members if not member.policy.linear], default=0)
     for member in members:
-        member.bounded = fields["mapping"].bounded
+        member.bounded, member.first = mapping.bounded, n_features if member.policy.linear else 0
         member.roots.most_low_rank = member.empty_roots(0, member.planes.shape[2]).most_low_rank
-        if member.columns is not None:
-            member.columns[-1] = n_columns - 1
     waiting = [] if pending is None else [pending]
     if len(members) > 1:
         fields["tested"] = CalibrationRows(0)
     model: StreamModel = blank(StreamModel)(
         **fields,
         gamma=None,
-        n_columns=n_columns,
+        any_gamma=True,  # as the parameters say, see `classifier`
+        n_columns=n_features + mapping.n_plain + 1,
         preparation=None,
         answering=True,
         n_solves=0,
@@ -299,11 +346,11 @@ def _stream_parts(model: StreamModel) -> dict[str, Any]:
     if model.pending_calibration:
         labels, times, results = zip(*model.pending_calibration, strict=True)
         near, far = (np.concatenate([getattr(result, name) for result in results]) for name in ("near", "far"))
-        pending = (np.concatenate(labels), np.concatenate(times), Tested(near, far, None))
+        pending = (np.concatenate(labels), np.concatenate(times), Tested(near, far))
     drifts = np.array(model.drifts, dtype=np.int64)
     tested = CalibrationRows(len(model.classes)) if model.committee else model.tested  # a committee has none
     parts = {"tested": tested, "pending_calibration": pending, "lineage": sorted(model.lineage), "drifts": drifts}
-    return {**vars(model), **parts}
+    return {**vars(model), **parts, **_trust_parts(model.trust)}
 
 
 STREAM = Record(
@@ -315,12 +362,17 @@ STREAM = Record(
         "tested": _CALIBRATION, "untold": Maybe(_PENDING), "decision": DECISION, "watch": Maybe(_MONITOR),
         "warm_up_shows": Bool(), "warm_rows": COUNT,
         "detector": PARAMETER, "drifts": ArrayOf("i8", None, low=0), "lineage": Strings(), "clock": COUNT,
+        "success": Maybe(ArrayOf("f8", "E", low=0)), "ways": Maybe(ArrayOf("f8", 2, low=0)),
+        "errors": Maybe(ArrayOf("i8", "E", 4, low=0, below=3 * 10**9)),
+        "idle": Maybe(ArrayOf("i8", "E", low=0, below=2**53)), "newest": Maybe(_NEWEST),
+        "spread": Maybe(ArrayOf("f8", "F", low=0)), "studies": Maybe(_STUDIES),
     },
     parts=_stream_parts,
     renamed={
         "base": "settings", "untold": "pending_calibration", "watch": "monitor", "warm_up_shows": "warm_up_matters",
-        "warm_rows": "n_warm_up",
+        "warm_rows": "n_warm_up", "trust": "likelihood",
     },
+    added=dict.fromkeys(("success", "ways", "errors", "idle", "newest", "spread", "studies"), (6, None)),
 )  # fmt: skip
 
 # Sums of a fit, from which a stream can go on; "m" support rows, "c" calibration rows.

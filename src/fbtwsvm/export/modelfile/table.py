@@ -29,14 +29,17 @@ def _choices(**fields: Any) -> Choices:
 _CHOICES = Record(
     _choices,
     {
-        "target": Text(), "row_id": Maybe(Text()), "drop": Strings(), "numeric": Strings(), "categorical": Strings(),
-        "encode": Text(*ENCODINGS), "impute": Text(*IMPUTATIONS), "scale": Text(*SCALES),
-        "precision": Text("float32", "float64"),
+        "target": Maybe(Text()), "row_id": Maybe(Text()), "drop": Strings(), "numeric": Strings(),
+        "categorical": Strings(), "encode": Text(*ENCODINGS), "impute": Text(*IMPUTATIONS), "scale": Text(*SCALES),
+        "precision": Text("float32", "float64"), "spare": Int(0),
     },
+    added={"spare": (6, 0)},
 )  # fmt: skip
 
 
-def _columns(names: list[str], fills: Any, sizes: Any, categories: list[str], **fields: Any) -> Columns:
+def _columns(
+    names: list[str], fills: Any, sizes: Any, categories: list[str], later_sizes: Any, later: Any, **fields: Any
+) -> Columns:
     if sizes.max(initial=0) > len(categories) or int(sizes[sizes > 0].sum()) != len(categories):
         raise ModelFileError("categories of columns are missing")
     left = iter(categories)
@@ -45,12 +48,23 @@ def _columns(names: list[str], fills: Any, sizes: Any, categories: list[str], **
         if size >= 0 and fill not in range(max(size, 1)):
             raise ModelFileError("a column is filled with a category that it does not have")
         columns.append(Column(name, None if size < 0 else [next(left) for _ in range(size)], fill, size == _DATES))
+    if later_sizes is not None:
+        _add_later(columns, later_sizes, later, fields["choices"].spare)
     result = Columns(columns=columns, **fields)
     if not names or len(set(names)) != len(names):
         raise ModelFileError("columns are missing, or have the same name")
     if len(result.names) != len(result.shift):
         raise ModelFileError("the scale does not fit the columns")
     return result
+
+
+def _add_later(columns: list[Column], sizes: Any, later: list[str], most: int) -> None:
+    """Give columns the categories that came later."""
+    if sizes.sum() != len(later) or sizes.max(initial=0) > most:
+        raise ModelFileError("categories of columns are missing, or too many")
+    left = iter(later)
+    for column, size in zip(columns, sizes.tolist(), strict=True):
+        column.later = tuple(next(left) for _ in range(size))
 
 
 def _size(column: Column) -> int:
@@ -68,10 +82,12 @@ def _column_parts(columns: Columns) -> dict[str, Any]:
         "fills": np.array([column.fill for column in parts]),
         "sizes": np.array([_size(column) for column in parts], dtype=np.int64),
         "categories": [category for column in parts for category in column.categories or ()],
+        "later_sizes": np.array([len(column.later) for column in parts], dtype=np.int64),
+        "later": [category for column in parts for category in column.later],
     }
 
 
-_COLUMNS = Record(
+COLUMNS = Record(
     _columns,
     {
         "choices": _CHOICES, "names": Strings("C"), "fills": ArrayOf("f8", "C", numbers="finite"),
@@ -80,8 +96,10 @@ _COLUMNS = Record(
         "scale": ArrayOf("f8", "F", low=POSITIVE, numbers="finite"),
         "mean": ArrayOf("f8", "F", numbers="finite"), "deviation": ArrayOf("f8", "F", low=POSITIVE, numbers="finite"),
         "recent": ArrayOf("f8", 2, "F", numbers="any"), "weight": Float(0.0), "unseen": COUNT,
+        "later_sizes": Maybe(ArrayOf("i8", "C", low=0)), "later": Maybe(Strings()),
     },
     parts=_column_parts,
+    added={"later_sizes": (6, None), "later": (6, None)},
 )  # fmt: skip
 
 
@@ -179,5 +197,5 @@ def _table_model(**fields: Any) -> TableModel:
 
 
 TABLE_MODEL = Record(
-    _table_model, {"columns": _COLUMNS, "estimator": CLASSIFIER, "rows": COUNT, "run": Maybe(_RUN)}, own=("C", "F")
+    _table_model, {"columns": COLUMNS, "estimator": CLASSIFIER, "rows": COUNT, "run": Maybe(_RUN)}, own=("C", "F")
 )

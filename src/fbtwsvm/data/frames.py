@@ -1,0 +1,62 @@
+"""Rows that a user gives, as Arrow tables: data frames, arrays, dictionaries of columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from .sources.base import DataError
+
+
+def is_frame(X: Any) -> bool:
+    """Whether rows have named columns: a data frame of pandas or polars, an Arrow table or a dictionary."""
+    if sp.issparse(X):
+        return False
+    return isinstance(X, (pa.Table, dict)) or (hasattr(X, "columns") and hasattr(X, "dtypes"))
+
+
+def table_of(X: Any, estimator: Any = None) -> pa.Table:
+    """Return rows as an Arrow table; columns of an array are named x0, x1, ...
+
+    `estimator` is named in messages.
+    """
+    if not is_frame(X):
+        array = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
+        return pa.table([_column(f"x{k}", column) for k, column in enumerate(array.T)], _names(array.shape[1]))
+    if isinstance(X, pa.Table):
+        return X
+    if isinstance(X, dict):
+        return pa.table({str(name): _column(str(name), values) for name, values in X.items()})
+    if hasattr(X, "to_arrow"):  # polars
+        return X.to_arrow()
+    names = [str(name) for name in X.columns]
+    if len(set(names)) < len(names):
+        raise DataError(f"Two columns have the same name: {next(name for name in names if names.count(name) > 1)!r}.")
+    return pa.table([_column(name, X.iloc[:, k]) for k, name in enumerate(names)], names)
+
+
+def _names(n: int) -> list[str]:
+    return [f"x{k}" for k in range(n)]
+
+
+def _column(name: str, values: Any) -> Any:
+    """Return a column as an Arrow array; objects of several types become texts."""
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError) as error:
+        plain = [None if _is_missing(value) else value for value in list(values)]
+        if all(value is None or isinstance(value, (str, int, float, np.generic)) for value in plain):
+            return pa.array([None if value is None else str(value) for value in plain], pa.string())
+        first = next(value for value in plain if value is not None and not isinstance(value, (str, int, float)))
+        raise TypeError(
+            f"Column {name!r} holds a {type(first).__name__}: the argument must be a string, a number or a date. Turn "
+            "it into one of these, or leave the column out."
+        ) from error
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and np.isnan(value))
