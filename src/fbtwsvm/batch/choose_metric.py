@@ -30,8 +30,10 @@ from .trial_rows import TrialRows
 
 _SAMPLE, _OF_EACH_CLASS = 2000, 25  # rows of the sample: so many, or so many for each class
 _LARGE_SAMPLE, _SHARE = 4000, 5  # of much data: so many rows, but at most one in five
-_MOST_LANDMARKS, _FEW_LANDMARKS = 400, 200  # of a fit, and of a stream that is learned meanwhile
+_MOST_LANDMARKS = 400
+_FEW_ROWS, _FEW_LANDMARKS = 1000, 150  # of a stream, which has little time for it
 _LEAST_DISTINCT = 300  # with fewer distinct rows, "auto" takes no metric: chance is too large
+_LEAST_AFTER_CHANGE = 150  # the same where a metric is compared with the present one
 _MOST_COLUMNS = 2000  # with more columns, "auto" takes no metric: it would take too long
 _RIDGE = 10.0 * RIDGE  # smoother than the classifier: slopes are noisier than values
 _ROUNDS = 5
@@ -100,8 +102,8 @@ def better_metric(
     present, gamma  the factors and the gamma in use
     start           factors to begin the rounds with
     """
-    rounds = _Rounds(trial, kernel, any_gamma=any_gamma, most_landmarks=_FEW_LANDMARKS)
-    if len(rounds.labels) < _LEAST_DISTINCT:
+    rounds = _Rounds(trial, kernel, any_gamma=any_gamma, most=_FEW_LANDMARKS, size=_FEW_ROWS)
+    if len(rounds.labels) < _LEAST_AFTER_CHANGE:
         return None
     return (yield from rounds.better(present, gamma, start))
 
@@ -109,16 +111,18 @@ def better_metric(
 class _Rounds:
     """A sample of the rows, and the rounds that are judged on it."""
 
-    def __init__(self, trial: TrialRows, kernel: str, *, any_gamma: bool, most_landmarks: int | None = None) -> None:
+    def __init__(
+        self, trial: TrialRows, kernel: str, *, any_gamma: bool, most: int = _MOST_LANDMARKS, size: int = 0
+    ) -> None:
         random = np.random.default_rng(trial.seed)
-        size = max(_SAMPLE, min(_LARGE_SAMPLE, trial.n // _SHARE), _OF_EACH_CLASS * trial.n_classes)
+        size = size or max(_SAMPLE, min(_LARGE_SAMPLE, trial.n // _SHARE), _OF_EACH_CLASS * trial.n_classes)
         drawn = trial.sample(size, random)
         sample = drawn.rows
         self.kernel, self.any_gamma, self.random = kernel, any_gamma, random
         self.labels, self.weights = sample.labels, sample.weights / sample.weights.mean()
         self.X, self.unit = _of_size_one(sample.X, self.weights)
         self.targets = one_against_rest(self.labels)
-        self.landmarks = random.permutation(sample.n)[: landmark_count(sample.n, most_landmarks or _MOST_LANDMARKS)]
+        self.landmarks = random.permutation(sample.n)[: landmark_count(sample.n, most)][:most]
         self.judged = np.ones(sample.n, dtype=bool)
         self.judged[self.landmarks] = False
         self.folds = shuffled_folds(self.labels, random)
@@ -152,7 +156,7 @@ class _Rounds:
         before = yield from self._best_gamma([self._normalised(present)] * FOLDS, gamma)
         usual = 1.0 / self.X.shape[1] if self.any_gamma else gamma  # "scale", since the mean variance is one
         start = yield from self._best_gamma([self._normalised(begin)] * FOLDS, usual)
-        taken, rounds = yield from self._sharpened(start)
+        taken, rounds = yield from self._sharpened(start, down=False)
         if not self._helps(before, taken, _LATER if rounds else _FIRST):
             LOG.info("metric: stays as it is")
             return None
@@ -165,14 +169,17 @@ class _Rounds:
         """Factor on gamma for rows that were divided by the unit."""
         return self.unit if self.kernel == "laplacian" else self.unit**2
 
-    def _sharpened(self, start: _Round, *, always: bool = False) -> Steps[tuple[_Round, int]]:
-        """Take rounds as long as they help, or at least one; return the best, and how many rounds it took."""
+    def _sharpened(self, start: _Round, *, always: bool = False, down: bool = True) -> Steps[tuple[_Round, int]]:
+        """Take rounds as long as they help, `always` at least one; return the best, and how many rounds it took.
+
+        Sharper factors usually go with a larger gamma; without `down`, smaller ones are not tried.
+        """
         last = taken = start
         rounds, failed = 0, 0
         for number in range(1, _ROUNDS + 1):
             sharper = self._sharper(last)
             yield
-            last = yield from self._best_gamma(sharper, last.gamma)
+            last = yield from self._best_gamma(sharper, last.gamma, down=down)
             gain = _gain(taken.errors, last.errors, self._judged_weights())
             LOG.debug(
                 "metric, round %d: error %.4f (%.1f standard errors), misses %.4f, log loss %.4f",
@@ -211,11 +218,11 @@ class _Rounds:
         after = in_order._judge([_mean_factors(taken)] * FOLDS, taken.gamma)
         return _gain(before.errors, after.errors, in_order._judged_weights()) > _LATER
 
-    def _best_gamma(self, factors: list[Array], gamma: float) -> Steps[_Round]:
+    def _best_gamma(self, factors: list[Array], gamma: float, *, down: bool = True) -> Steps[_Round]:
         """Judge factors with gamma, and with doubled and halved values as long as these are better."""
         best = self._judge(factors, gamma)
         yield
-        for step in (2.0, 0.5) if self.any_gamma else ():
+        for step in ((2.0, 0.5) if down else (2.0,)) if self.any_gamma else ():
             found = best
             for _ in range(_STEPS):
                 other = self._judge(factors, step * found.gamma)

@@ -52,6 +52,8 @@ _MOST_DRIFTS = 1000  # most drifts that are recorded
 _CALIBRATION_ROWS = 256  # of each class, when their left-out values are computed
 _STREAM_COMPONENTS = 300  # features of the map of a stream for n_components="auto"
 _NEVER = np.iinfo(np.int64).max
+_SMALL_SHARE = 0.2  # in the answer, of all members that use the map, below which no metric is learned for it
+_MOST_COMPARED = 800  # rows on which the features of a new kernel are compared with the old ones
 _REMAPPED_AT_ONCE = 3  # classes whose sums are carried over to a new map in one piece
 _ROWS_PER_PIECE = 10  # landmarks are not renewed again before so many rows for each piece that it takes
 BLOCK_ROWS = 1000  # so many rows in a call are learned as a block
@@ -70,6 +72,7 @@ class StreamModel:
     stage: ClassVar[str] = "stream"
     published: Published | None = None
     one_row: OneRow | None = None  # how single rows are learned, until something else changes the model
+    last_undo: Undo | None = None  # of the last call that was more than a single row
 
     def __init__(
         self,
@@ -217,7 +220,8 @@ class StreamModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but what predictions and single rows use, which follows from the rest."""
-        return {name: value for name, value in vars(self).items() if name not in ("published", "one_row")}
+        derived = ("published", "one_row", "last_undo")
+        return {name: value for name, value in vars(self).items() if name not in derived}
 
     def copy(self) -> StreamModel:
         """Return a copy to change; both share what is never changed in place."""
@@ -228,7 +232,7 @@ class StreamModel:
         clone.tested, clone.detector, clone.monitor, clone.newest = deepcopy(parts)
         clone.pending_calibration, clone.drifts = list(self.pending_calibration), list(self.drifts)
         clone.preparation = None if self.preparation is None else self.preparation.copy()
-        clone.published = clone.one_row = None
+        clone.published = clone.one_row = clone.last_undo = None
         return clone
 
     def snapshot(self) -> StreamModel:
@@ -238,7 +242,7 @@ class StreamModel:
         clone.trust, clone.newest = self.trust.copy(), deepcopy(self.newest)
         clone.tested, clone.pending_calibration = deepcopy(self.tested), list(self.pending_calibration)
         clone.detector, clone.drifts = None, []
-        clone.published = clone.one_row = clone.preparation = None
+        clone.published = clone.one_row = clone.preparation = clone.last_undo = None
         return clone
 
     @property
@@ -339,7 +343,8 @@ class StreamModel:
             return False
         one = self.one_row
         if one is None or not one.ready():
-            self.one_row = None  # it must not be used again if the next line is interrupted
+            self.one_row = None  # it must not be used again if one of the next lines is interrupted
+            self._forget_undo()
             one = self.one_row = OneRow(self)
         own, weight = one.codes.get(rows.y.tolist()[0]), rows.weights.item()
         if own is None:
@@ -359,13 +364,20 @@ class StreamModel:
                 self.one_row = None
         return learned
 
+    def _forget_undo(self) -> None:
+        """Free what the last call has saved, once it is done: it may hold arrays that single rows are to change."""
+        if self.last_undo is not None and (self.published is None or self.published.undo is None):
+            self.last_undo.clear()
+            self.last_undo = None
+
     def _begin_change(self, undo: Undo, *, in_place: bool = True) -> None:
         """Save in `undo` what changes in every call that is more than a single row, and let `take_back` find it.
 
         If nothing changes `in_place`, attributes stay the arrays that single rows have.
         """
         # First: it is part of what is saved, so that `take_back` finds it again if it is itself interrupted.
-        self.published = Published(self.answers, undo)
+        self._forget_undo()
+        self.published, self.last_undo = Published(self.answers, undo), undo
         undo.keep(self, *(("pending_calibration", "drifts") if in_place else ()))
         self.trust.remember(undo, in_place=in_place)
         for part in (self.monitor, self.newest):
@@ -513,8 +525,7 @@ class StreamModel:
         due = self.newest is not None and self.studies.next is not None and self.clock >= self.studies.next
         if not (moved or due):
             return chunk
-        model = finish(self.renewal(chunk.raw[:1], moved=moved))
-        self.studies = self.studies.after_study(self.clock)
+        model = finish(self.renewal(chunk.raw[:1], moved=moved, learn=self._begin_study()))
         if model is None:
             return chunk
         self._take_over(model)
@@ -585,14 +596,14 @@ class StreamModel:
             self.newest.add(X, chunk.labels)
         self.clock += len(chunk)
 
-    def renewal(self, raw: Any, *, moved: bool) -> Steps[StreamModel | None]:
+    def renewal(self, raw: Any, *, moved: bool, learn: bool) -> Steps[StreamModel | None]:
         """Return, in pieces, a copy with a new map; None if the present one is as good.
 
-        A metric is learned again from the newest rows.  If the rows have `moved` away from the landmarks, or the metric
-        is another one, new landmarks are chosen from the old ones, kept rows and the next one, `raw`.  Kept rows are
+        With `learn`, a metric is learned again from the newest rows.  If the rows have `moved` away from the landmarks,
+        or the metric is another one, new landmarks are chosen from the old ones, kept rows and the next one, `raw`.  Kept rows are
         mapped again.  Sums over forgotten rows are transformed from the old features to the new ones.
         """
-        choice = yield from self._study()
+        choice = (yield from self._study()) if learn else None
         if choice is None and not moved:
             return None
         model = self.snapshot()
@@ -623,42 +634,58 @@ class StreamModel:
 
     def _study(self) -> Steps[KernelChoice | None]:
         """Return, in pieces, gamma and metric for the newest rows, or None if they stay as they are."""
-        if self.newest is None or not self.studies.worthwhile(self.clock):
-            return None
+        assert self.newest is not None
+        assert self.spread is not None
         X, labels = self.newest.last(max(LEAST_ROWS, self.clock - self.studies.changed))
         if len(X) < LEAST_ROWS:
             return None
-        assert self.spread is not None
         return (yield from study(
             X, labels, self.mapping, self.spread, self.n_components, self.seed, any_gamma=self.any_gamma
         ))  # fmt: skip
 
+    def _begin_study(self) -> bool:
+        """Return whether a metric is to be learned now, and note that."""
+        if self.newest is None or not self.studies.worthwhile(self.clock):
+            return False
+        matters, self.studies = self._map_matters, self.studies.after_study(self.clock)
+        return matters
+
+    @property
+    def _map_matters(self) -> bool:
+        """Whether the members that use the map have more than a small share in the answer."""
+        of_map = [not policy.linear for policy in self.policies]
+        first = self.studies.done == 0  # since a change, after which the map may have become blind
+        return first or not self.committee or float(self.trust.shares[of_map].sum()) > _SMALL_SHARE
+
     def _new_map(self, kept: Kept, raw: Any, choice: KernelChoice | None) -> NewMap:
-        """Return a map with new landmarks, chosen from the old ones, kept rows and the next one, `raw`."""
-        groups = [kept.raw[kept.labels == k] for k in np.unique(kept.labels)]
-        groups += [self.mapping.transformer.landmarks_, raw]
+        """Return a map with new landmarks.
+
+        Those of another kernel are chosen from the newest rows, others from the old ones, kept rows and the next one.
+        """
         random, columns = np.random.default_rng([self.seed, self.clock]), self.mapping.columns
-        newest = None if self.newest is None else self.newest.last(len(self.newest))[0]
-        if columns is not None and newest is not None and len(newest) >= LEAST_ROWS:
-            columns = StandardColumns.of(newest)
-        landmarks = choose_landmarks(groups, self.n_components, random)
+        none = (np.empty((0, 0)), np.empty(0, dtype=np.int64))
+        X, labels = none if self.newest is None else self.newest.last(len(self.newest))
+        if columns is not None and len(X) >= LEAST_ROWS:
+            columns = StandardColumns.of(X)
+        of_kept = [kept.raw[kept.labels == k] for k in np.unique(kept.labels)]
         if choice is None:
-            return new_landmarks(self.mapping, landmarks, columns)
-        assert newest is not None
+            groups = [*of_kept, self.mapping.transformer.landmarks_, raw]
+            return new_landmarks(self.mapping, choose_landmarks(groups, self.n_components, random), columns)
+        landmarks = choose_landmarks([X[labels == k] for k in np.unique(labels)], self.n_components, random)
         transformer = self.mapping.transformer.with_landmarks(landmarks, gamma=choice.gamma, metric=choice.metric)
-        known = np.concatenate([newest, transformer.landmarks_, *groups[:-1]])
+        known = np.concatenate([X, *of_kept])
+        known = known[np.sort(random.permutation(len(known))[:_MOST_COMPARED])]
         return new_kernel(self.mapping, transformer, choice.rounds, columns, known)
 
     def _prepare(self, row: CheckedRows, parameters: Parameters, *, moved: bool) -> None:
         """Begin to choose a new map; `row` comes next."""
-        arguments = (self.snapshot(), row.X, moved)
-        self.preparation = Preparation(_renewal, arguments, parameters)
-        if self.studies.worthwhile(self.clock):
-            self.studies = self.studies.after_study(self.clock)
+        learn = self._begin_study()
+        if moved or learn:
+            self.preparation = Preparation(_renewal, (self.snapshot(), row.X, moved, learn), parameters)
 
     def _take_over(self, model: StreamModel) -> None:
         """Become another model, which has learned the same rows."""
-        own = ("published", "one_row", "detector", "drifts", "lineage")
+        own = ("published", "one_row", "last_undo", "detector", "drifts", "lineage")
         vars(self).update({name: value for name, value in vars(model).items() if name not in own})
         self.preparation, self.answering = None, True
 
@@ -944,9 +971,9 @@ class StreamModel:
         )
 
 
-def _renewal(model: StreamModel, raw: Any, moved: bool) -> Steps[StreamModel | None]:
+def _renewal(model: StreamModel, raw: Any, moved: bool, learn: bool) -> Steps[StreamModel | None]:
     """Return, in pieces, what `renewal` does."""
-    return model.renewal(raw, moved=moved)
+    return model.renewal(raw, moved=moved, learn=learn)
 
 
 def stream_components(parameters: Parameters) -> int:

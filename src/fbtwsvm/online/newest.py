@@ -12,9 +12,10 @@ from .._arrays import Array
 
 _MOST, _MOST_VALUES = 1500, 2**20  # rows that are kept, and numbers in them
 _ROOM = 1000  # places for the rows of one call, so that it can be undone
-_AGES = (500, 1500, 5000)  # rows since a change after which a metric is learned
+_AGES = (200, 500, 1000, 2000, 5000)  # rows since a change after which a metric is learned
+_OFTEN = 500  # rows between two studies of rows that have moved
 MOST_STUDIES = len(_AGES)  # after a change
-LEAST_ROWS = 300  # fewer rows tell too little
+LEAST_ROWS = 200  # fewer rows tell too little
 
 
 class NewestRows:
@@ -143,4 +144,5 @@ class Studies:
 
     def worthwhile(self, clock: int) -> bool:
         """Whether so many rows have come since the last study that another one may find something new."""
-        return clock - self.last >= _AGES[0]
+        due = self.next is not None and clock >= self.next
+        return due or clock - self.last >= _OFTEN

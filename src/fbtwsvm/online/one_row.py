@@ -113,8 +113,8 @@ class OneRow:
         self.label, self.weight = np.zeros(1, dtype=np.int64), np.ones(1)
         self.unknown = np.full((n_members if model.committee else 0, n_classes), np.nan)
         self.learned = np.empty(3, dtype=np.int64)
-        values = [value for side in sides for part in side.members for value in part if isinstance(value, np.ndarray)]
-        usual = all(value.flags.carray for value in values)  # in the order of their elements, and not read-only
+        values = [value for part in first for value in part if isinstance(value, np.ndarray)]
+        usual = all([value.flags.carray for value in values])  # in the order of their elements, and not read-only
         self.types = (n_members, *(value.dtype.str for value in values)) if usual else None
         self.before: tuple[Any, ...] = ()  # what Python changes, before the row
         model.published = sides[0].published

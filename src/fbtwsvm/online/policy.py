@@ -13,6 +13,7 @@ _FEW_FEATURES = ((20.0, 100), (200.0, 150))  # (half-life, features) of members 
 _LINEAR_PRICE = 5.0  # factor on C of linear members
 MOST_PLAIN = 100  # columns up to which a committee has linear members
 HALF_LIVES = (np.inf, 1000.0, 100.0, 10.0)  # of the members for decay="auto", in rows
+LINEAR_HALF_LIVES = HALF_LIVES[:3]  # of linear members, which gain little from a very short one
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ def policies_of(parameters: Parameters) -> tuple[Policy, ...]:
     if decay == 1.0:
         decay = 0.5 ** (1.0 / (parameters.half_life or np.inf))
     kinds = [(float(decay), False)] if decay != "auto" else [
-        (0.5 ** (1.0 / half_life), linear) for linear in (False, True) for half_life in HALF_LIVES
+        *((0.5 ** (1.0 / half_life), False) for half_life in HALF_LIVES),
+        *((0.5 ** (1.0 / half_life), True) for half_life in LINEAR_HALF_LIVES),
     ]  # fmt: skip
     return tuple(
         Policy(

@@ -41,6 +41,12 @@ class Undo:
         if key not in self._parts:
             self._parts[key] = (array, index, array[index].copy())
 
+    def clear(self) -> None:
+        """Forget everything, when nothing is undone any more; what is saved may hold this object itself."""
+        self._before = None
+        self._things.clear()
+        self._parts.clear()
+
     def restore(self) -> None:
         """Restore everything that was saved."""
         for array, index, part in reversed(self._parts.values()):  # parts may overlap: the one saved first is right
