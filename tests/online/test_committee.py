@@ -76,7 +76,7 @@ def test_the_answer_is_the_mean_of_both_ways_to_combine_members():
     np.testing.assert_allclose(rule.probabilities(rows), expected, atol=1e-10)
     np.testing.assert_allclose(np.concatenate([rule.probabilities(row[None]) for row in rows]), expected, atol=1e-10)
     np.testing.assert_allclose(rule.scores(rows), np.log(expected), atol=1e-8)
-    assert len(rule.planes) == 8
+    assert len(rule.planes) == 7
 
 
 def test_members_of_the_columns_use_these_and_no_others():
@@ -140,16 +140,16 @@ def test_a_member_starts_again_when_its_error_rate_rises():
 
 def test_a_linear_concept_under_noise_is_left_to_the_linear_members():
     random = np.random.default_rng(0)
-    X = random.normal(size=(4000, 12))
-    y = (X @ random.normal(size=12) + random.normal(size=4000) > 0).astype(int)
+    X = random.normal(size=(4000, 40))
+    y = (X @ random.normal(size=40) + 3.0 * random.normal(size=4000) > 0).astype(int)
     model = stream(FBTWSVM(decay="auto", random_state=0), X, y, 100)
     report = model.memory_report()
     linear = [name.startswith("linear") for name in report.members]
-    assert report.trust[linear].sum() > 0.7
+    assert report.trust[linear].sum() > 0.6
 
 
 @pytest.mark.parametrize("n_columns", [100, 101])
 def test_there_are_no_linear_members_of_very_many_columns(n_columns):
     X, y = clouds(150, 2, n_columns=n_columns)
     model = FBTWSVM(gamma=0.01, n_components=15, warm_up=100, decay="auto", random_state=0).partial_fit(X, y)
-    assert len(model_of(model).members) == (8 if n_columns == 100 else 4)
+    assert len(model_of(model).members) == (7 if n_columns == 100 else 4)

@@ -1,6 +1,7 @@
 """A metric on a stream: learned at the end of the warm-up, kept, saved, forgotten and merged."""
 
 import pickle
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,12 @@ import scipy.sparse as sp
 
 from fbtwsvm import FBTWSVM, FBTWSVMCV
 from fbtwsvm.classifier import model_of
+from fbtwsvm.features import NystroemFeatures
+from fbtwsvm.model.mapping import Mapping
+from fbtwsvm.model.new_map import columns_change, new_kernel
+from fbtwsvm.model.standard_columns import StandardColumns
+from fbtwsvm.online.drift import HoeffdingDrift
+from fbtwsvm.online.newest import NewestRows
 from fbtwsvm.river import RiverFBTWSVM
 from helpers import assert_same_answers, stream
 
@@ -196,3 +203,102 @@ def test_copies_and_pickles_keep_the_metric():
         again = pickle.loads(pickle.dumps(model))
         assert_same_answers(again, model, X)
         np.testing.assert_array_equal(again.metric_, model.metric_)
+
+
+def changing(n, changes, n_noise=8, seed=0):
+    """Return rows of which two columns tell the class, other ones after each change."""
+    X = np.random.default_rng(seed).normal(size=(n, 2 + n_noise))
+    first = 2 * np.searchsorted(changes, np.arange(n), side="right")
+    row = np.arange(n)
+    return X, (X[row, first] * X[row, first + 1] > 0).astype(int)
+
+
+@pytest.mark.parametrize("detector", [None, HoeffdingDrift()], ids=["committee", "a detector of the user"])
+def test_a_metric_is_learned_again_when_other_columns_matter(detector):
+    X, y = changing(5000, [2000])
+    decay = 1.0 if detector else "auto"
+    options = {"random_state": 0, "n_components": 150, "drift_detector": detector}
+    model = stream(FBTWSVM(decay=decay, **options), X[:1900], y[:1900], 50)
+    assert set(np.argsort(-model.metric_)[:2]) == {0, 1}
+    stream(model, X[1900:4000], y[1900:4000], 50)
+    assert set(np.argsort(-model.metric_)[:2]) == {2, 3}
+    plain = stream(FBTWSVM(decay=decay, metric="none", **options), X[:4000], y[:4000], 50)
+    assert model.score(X[4000:], y[4000:]) > plain.score(X[4000:], y[4000:]) + 0.03
+
+
+def test_a_metric_does_not_change_without_a_reason():
+    """A single member, of which all sums would have to be carried over, learns it once."""
+    X, y = rows(3000)
+    model = stream(FBTWSVM(random_state=0), X[:700], y[:700], 50)
+    metric = model.metric_
+    np.testing.assert_array_equal(stream(model, X[700:], y[700:], 50).metric_, metric)
+
+
+def test_a_scale_that_moves_is_followed():
+    """A column is measured in another unit from row 2,000 on; the map finds that and brings it back."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(6000, 3))
+    y = (np.sin(2 * X[:, 0]) + X[:, 1] > 0).astype(int)
+    X[2000:, 2] *= 30.0  # tells nothing, and drowns the other two
+    model = stream(FBTWSVM(decay="auto", random_state=0, n_components=150), X[:4500], y[:4500], 50)
+    assert model.metric_[2] < 0.1 * model.metric_[:2].min()
+    assert model.score(X[4500:], y[4500:]) > 0.9
+
+
+def test_sums_are_carried_over_to_another_kernel():
+    """Second moments of rows that are not kept are about those of the rows mapped by the new kernel."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(900, 4))
+    old = Mapping(NystroemFeatures(gamma=0.2, n_components=60, random_state=0).fit(X), 1.0, X.dtype)
+    factors = np.array([1.5, 1.0, 0.5, 0.2])
+    transformer = old.transformer.with_landmarks(X[100:160], gamma=0.2, metric=factors)
+    new = new_kernel(old, transformer, 1, None, X[:500])
+    rows_before, rows_after = old.rows(X[500:]), new.mapping.rows(X[500:])
+    wanted = rows_after.T @ rows_after
+    carried = new.change @ (rows_before.T @ rows_before) @ new.change.T
+    with_missed = carried + 400 * new.missed
+    assert np.linalg.norm(with_missed - wanted) < 0.05 * np.linalg.norm(wanted)
+    assert abs(np.trace(with_missed) / np.trace(wanted) - 1.0) < 0.01
+    assert np.trace(carried) < np.trace(wanted)  # without it, directions that the old map does not see would be lost
+
+
+def test_columns_standardised_anew_are_carried_over_exactly():
+    random = np.random.default_rng(0)
+    X = 3.0 + random.normal(size=(400, 3)) * [1.0, 5.0, 0.5]
+    old, new = StandardColumns.of(X[:200]), StandardColumns.of(1.5 * X[200:] - 1.0)
+    before, after = np.empty((400, 3)), np.empty((400, 3))
+    old.write(X, before)
+    new.write(X, after)
+    change = columns_change(old, new)
+    inside = (np.abs(before) < old.most).all(axis=1) & (np.abs(after) < new.most).all(axis=1)
+    assert inside.sum() > 300
+    with_bias = np.column_stack([before, np.ones(400)])
+    np.testing.assert_allclose((with_bias @ change.T)[inside, :-1], after[inside], atol=1e-12)
+
+
+def test_the_newest_rows_are_a_ring():
+    ring, random = NewestRows(2, np.dtype(np.float64)), np.random.default_rng(0)
+    X, labels, done = random.normal(size=(9000, 2)), random.integers(0, 3, 9000), 0
+    for n in (1, 700, 999, 1, 1, 3000, 5, 999, 999, 40):
+        ring.add(X[done : done + n], labels[done : done + n])
+        done += n
+        for each in (ring, pickle.loads(pickle.dumps(ring)), deepcopy(ring)):
+            rows_now, labels_now = each.last(10**6)
+            np.testing.assert_array_equal(rows_now, X[max(0, done - ring.most) : done])
+            np.testing.assert_array_equal(labels_now, labels[max(0, done - ring.most) : done])
+    ring.remove(X[done - 3 : done - 1], labels[done - 3 : done - 1])
+    np.testing.assert_array_equal(ring.last(2)[0], X[[done - 4, done - 1]])
+    assert X[done - 2].tobytes() not in pickle.dumps(ring)
+    ring.insert_class(1)
+    assert set(ring.last(10**6)[1]) == {0, 2, 3}
+    ring.delete_class(2)
+    assert set(ring.last(10**6)[1]) == {0, 2}
+
+
+def test_unlearned_rows_are_not_among_the_newest_any_more():
+    X, y = rows(900)
+    model = stream(FBTWSVM(decay="auto", random_state=0), X, y, 100, ids=np.arange(900))
+    model.unlearn(X[880:890], y[880:890], ids=np.arange(880, 890))
+    keys = {row.tobytes() for row in model_of(model).newest.last(10**6)[0]}
+    assert X[885].tobytes() not in keys
+    assert X[891].tobytes() in keys

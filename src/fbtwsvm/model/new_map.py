@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from .._arrays import Array
-from .._linalg import lower_factor
+from .._linalg import inverse_of_lower, lower_factor
 from .mapping import Mapping
 from .standard_columns import StandardColumns
 
@@ -22,7 +22,7 @@ class NewMap:
 
     mapping  the new map
     change   (D', D): h' is about change h
-    missed   (D', D'): mean of (h' - change h)(h' - change h)', what that misses in second moments
+    missed   (D', D'): what that misses in second moments, on average for a row
     """
 
     mapping: Mapping
@@ -48,13 +48,17 @@ def new_kernel(old: Mapping, transformer: Any, rounds: int, columns: StandardCol
     mapping = replace(old, transformer=transformer, rounds=rounds, columns=columns)
     plain_old, plain_new = (replace(each, columns=None).rows(X).astype(np.float64) for each in (old, mapping))
     after, before = plain_new[:, :-1], plain_old
-    gram = before.T @ before + _RIDGE * len(X) * np.eye(before.shape[1])
-    factor = lower_factor(gram, "A feature map returned NaN or infinity.", ridges=(0.0, 1e-6 * float(np.trace(gram))))
+    ridge = _RIDGE * len(X)
+    factor = lower_factor(before.T @ before, "A feature map returned NaN or infinity.", ridges=(ridge, 10.0 * ridge))
     found = cho_solve((factor, True), before.T @ after).T
-    apart = after - before @ found.T
+    # What is missed on these rows is less than on others, by how many parameters the regression has in effect.
+    n_parameters = len(factor) - ridge * float(np.square(inverse_of_lower(factor)).sum())
+    share = min(0.9, n_parameters / len(X))
+    apart = (after - before @ found.T) * np.sqrt((1.0 + share) / (1.0 - share))
     change = _with_columns(found[:, :-1], found[:, -1], old.columns, columns)
     missed = np.zeros((len(change), len(change)))
-    missed[: len(found), : len(found)] = apart.T @ apart / len(X)
+    # Products of what is found and what is missed do not vanish: with a ridge r, their sum is r found found'.
+    missed[: len(found), : len(found)] = apart.T @ apart / len(X) + 2.0 * _RIDGE * found @ found.T
     return NewMap(mapping, change, missed)
 
 

@@ -307,7 +307,7 @@ class StreamModel:
         if self.monitor is not None and learns_metric(parameters) and not sp.issparse(rows.X):
             self.newest, self.spread = NewestRows(rows.X.shape[1], dtype), rows.X.std(axis=0, dtype=np.float64)
             self.newest.add(rows.X, chunk.labels)
-            self.studies = self.studies.after_warm_up(self.clock)
+            self.studies = self.studies.after_warm_up(self.clock, again=self.committee)
         self.calibrate()
 
     def learn(self, rows: CheckedRows, parameters: Parameters, undo: Undo | None = None) -> StreamModel:
@@ -600,7 +600,7 @@ class StreamModel:
         """Return, in pieces, a copy with a new map; None if the present one is as good.
 
         With `learn`, a metric is learned again from the newest rows.  If the rows have `moved` away from the landmarks,
-        or the metric is another one, new landmarks are chosen from the old ones, kept rows and the next one, `raw`.  Kept rows are
+        or the metric is another one, there are new landmarks, perhaps the next row `raw` among them.  Kept rows are
         mapped again.  Sums over forgotten rows are transformed from the old features to the new ones.
         """
         choice = (yield from self._study()) if learn else None

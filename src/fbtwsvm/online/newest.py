@@ -129,9 +129,13 @@ class Studies:
         """The clock at which the next study is due; None if there is none."""
         return None if self.done >= MOST_STUDIES else self.changed + _AGES[self.done]
 
-    def after_warm_up(self, n_rows: int) -> Studies:
-        """Return the state after a warm-up, which was a study itself."""
-        return Studies(0, int(np.searchsorted(_AGES, n_rows, side="right")), n_rows)
+    def after_warm_up(self, n_rows: int, *, again: bool) -> Studies:
+        """Return the state after a warm-up, which was a study itself; others follow only if `again`, or after a change.
+
+        A single member that never fades would have to carry over all of its sums.
+        """
+        done = int(np.searchsorted(_AGES, n_rows, side="right")) if again else MOST_STUDIES
+        return Studies(0, done, n_rows)
 
     def after_change(self, clock: int) -> Studies:
         """Return the state after a change was detected."""
