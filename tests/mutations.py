@@ -28,7 +28,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 import fbtwsvm
-from fbtwsvm import FBTWSVM
+from fbtwsvm import FBTWSVM, TableClassifier
 from fbtwsvm.data.columns import Choices
 from fbtwsvm.data.table_model import Run, TableModel
 from fbtwsvm.evaluate import Prequential
@@ -171,6 +171,7 @@ def models():
         "fit with sums": FBTWSVM(**small, n_components=6, memory=5).fit(*clouds(2100, n_columns=4)),
         "stream": _learned(FBTWSVM(**stream), X, y),
         "committee": _learned(FBTWSVM(**stream, decay="auto"), X[:200], y[:200]),
+        "table classifier": _table_classifier(X, y),
         "warm-up": _learned(FBTWSVM(**(stream | {"warm_up": 250})), X[:200], y[:200]),
         "table": _table_model(FBTWSVM(**stream), X, y),
         "pipeline": make_pipeline(SimpleImputer(), PCA(3), OrdinalEncoder(**unknown), FBTWSVM(**small)).fit(
@@ -192,6 +193,19 @@ def _table(X, y):
     return pa.table({**{f"x{j}": X[:, j] for j in range(4)}, "colour": colour, "y": np.array(["a", "b", "c"])[y]})
 
 
+def _table_classifier(X, y):
+    """Return a stream of tables with a committee, whose metric may be learned again, and a category that came later."""
+    model = TableClassifier(
+        FBTWSVM(decay="auto", n_components=15, warm_up=60, memory=20, second_look=5, random_state=0)
+    )
+    table = _table(X, y).drop_columns("y")
+    colour = pa.array(["white" if i > 200 else colour.as_py() for i, colour in enumerate(table["colour"])])
+    table = table.set_column(4, "colour", colour)
+    for first in range(0, 300, 20):
+        model.partial_fit(table.slice(first, 20), y[first : first + 20], ids=range(first, first + 20))
+    return model
+
+
 def _table_model(estimator, X, y):
     table = _table(X, y)
     model = TableModel.begin(table.slice(0, 60), Choices("y"), estimator)
@@ -206,6 +220,8 @@ def use(model, X, y):
     """Answer, learn and settle; answers must be finite numbers."""
     table = isinstance(model, TableModel)
     rows = _table(X, y) if table else X
+    if isinstance(model, TableClassifier):
+        rows = X = _table(X, y).drop_columns("y")
     assert np.isfinite(model.predict_proba(rows)).all(), "a probability is not a number"
     model.predict(rows)
     if isinstance(model, Pipeline):
@@ -214,7 +230,7 @@ def use(model, X, y):
         model.learn(rows, step=None if model.run is None else model.run.record.step)
         model.estimator.settle()
     else:
-        model.partial_fit(X, y, ids=range(10_000, 10_000 + len(X)))
+        model.partial_fit(X, y, ids=range(10_000, 10_000 + len(y)))
         model.settle()
     assert np.isfinite(model.predict_proba(rows)).all(), "a probability is not a number, after learning"
 

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 HERE = Path(__file__).resolve().parents[2]
 BASE = "576f704^"  # version 0.5.0
+FOUR = "82092a0"  # version 0.11.0, whose committee has four half-lives of one map
 FIRST = 1_000  # rows that are not timed
 # stream: (classes, rows, what it is)
 STREAMS = {
@@ -216,6 +218,30 @@ def run(plan):
     header = ["classes", "decay", "chunk", "0.5.0: rows/s", "now: rows/s", "times", "wanted"]
     table(header, lines, f"Test then train after the first {FIRST:,} rows, CPU, one thread, best of {rounds} rounds")
     table(["stream", "river", "CapyMOA"], forests, "Adaptive random forests of 10 trees, row by row: rows/s")
+
+
+def committee(plan):
+    """Show what the committee of several maps costs, beside that of four half-lives."""
+    from benchmarks.harness.table import table
+
+    names, rounds = plan.chosen(STREAMS, ["hyperplane"]), plan.repeats or plan.pick(3, 1)
+    record, sizes = plan.record("committee_cost", COLUMNS), plan.pick((1, 100), (1,))
+    runs = [(name, "auto", size, model) for name in names for size in sizes for model in OURS]
+    collect(replace(plan, base=plan.base or FOUR), record, runs, rounds, plan.limit or 40.0)
+    lines = []
+    for name in names:
+        for size in sizes:
+            cells = {}
+            for model in OURS:
+                found = record.select(stream=name, size=size, model=model)
+                cells[model] = min(row["seconds"] / row["rows"] for row in found)
+            accuracy = [record.select(stream=name, size=size, model=model)[0]["accuracy"] for model in ("base", "now")]
+            micro = [f"{1e6 * cells[model]:,.0f}" for model in ("base", "now")]
+            lines.append([STREAMS[name][0], size, *micro, f"{cells['now'] / cells['base']:.2f}", "<= 1.5",
+                          *(f"{value:.2f}" for value in accuracy)])  # fmt: skip
+    header = ["classes", "chunk", "four half-lives: us/row", "now: us/row", "times", "wanted"]
+    title = f'decay="auto", test then train after the first {FIRST:,} rows, CPU, one thread, least of {rounds} rounds'
+    table([*header, "accuracy: four half-lives", "now"], lines, title)
 
 
 def longest(plan):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .export.modelfile import load, save
     from .search import FBTWSVMCV
 
-__version__ = "0.11.0"
+__version__ = "0.12.0"
 __all__ = ["FBTWSVM", "FBTWSVMCV", "TableClassifier", "load", "save"]
 # Modules that have moved (`fbtwsvm.stream`, ...) are still found under their old names, by files in this folder.
 __path__.append(str(Path(__file__).parent / "_moved"))

@@ -154,7 +154,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         where gamma is "auto" too, and takes only rounds that lower the loss of held-out rows by more than chance; it
         needs 300 distinct rows and at most 2,000 columns.  One-hot columns of one category share a factor.  "none"
         lets all columns count alike.  Factors that are given, zeros or numbers from 1e-12 to 1e12, are used as they
-        are.  A stream learns them from the rows of its warm-up, if these have two classes or more.
+        are.  A stream learns them from the rows of its warm-up, if these have two classes or more, and again from its
+        newest rows when rows move away from the landmarks or the error rate rises.
     feature_map : {"auto", "nystroem", "fourier", "orthogonal", "exact"} or transformer, default="auto"
         How the kernel is turned into features.  "auto" uses the columns themselves for the linear and additive kernels
         (up to 4,000 features), the exact kernel up to 2,000 distinct rows, and Nystroem landmarks beyond that or when
@@ -202,9 +203,10 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Stream: the paper's phi.
     decay : float or "auto", default=1.0
         Stream: factor by which the weight of a row shrinks with each row that comes after it; 1 is no forgetting.
-        "auto" keeps four models, with half-lives of 10, 100 and 1,000 rows and without decay, and weighs them by how
-        well they classify new rows before learning them.  That takes four times the work, and `decision` and
-        `multiclass` are not used.
+        "auto" keeps a committee of up to seven models: with half-lives of 10, 100 and 1,000 rows and without decay, on
+        the feature map and (without that of 10) on the standardised columns themselves.  Those without decay start
+        again when their error rate rises.  All are weighed by how well they classify new rows before learning them.
+        That takes about four times the work, and `decision` and `multiclass` are not used.
     half_life : float or None, default=None
         Stream: number of rows after which half of a row's weight is left; an alternative to `decay`.
     accept : {"kkt", "inside", "outside", "all"}, default="kkt"

@@ -2,6 +2,8 @@
 
 import datetime
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -266,3 +268,12 @@ def test_onnx_has_the_scaling(tmp_path):
     raw = state.columns.rows(pa.Table.from_pandas(X), 0) * state.columns.scale + state.columns.shift
     (labels,) = session.run(["label"], {"X": raw})
     assert (labels == model.predict(X)).mean() > 0.99
+
+
+def test_the_example_of_the_docs(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "streams.md").read_text()
+    (example,) = (code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "TableClassifier" in code)
+    names = {}
+    exec(example, names)
+    assert capsys.readouterr().out.split() in (["[", "True]"], ["[False]"])
+    assert names["model"].score(names["orders"], names["returned"]) > 0.85

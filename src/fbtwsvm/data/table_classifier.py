@@ -572,8 +572,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Return rows as a table, with number and names of the columns as scikit-learn checks them."""
         table, probe = table_of(X, self), object.__new__(type(self))
         probe._state = state
-        named = is_frame(X) and not isinstance(X, (dict, pa.Table))
-        _check_feature_names(probe, X if named else np.empty((1, table.num_columns)), reset=state is None)
+        if isinstance(X, (dict, pa.Table)):  # columns are found by their names, in any order
+            if state is None:
+                probe.feature_names_in_ = np.array(table.column_names, dtype=object)
+        else:
+            _check_feature_names(probe, X if is_frame(X) else np.empty((1, table.num_columns)), reset=state is None)
         if state is None or not is_frame(X):
             _check_n_features(probe, np.empty((1, table.num_columns)), reset=state is None)
         if not table.num_rows:

@@ -37,7 +37,7 @@ from .landmarks import ResidualMonitor, choose_landmarks
 from .member import Member
 from .member_columns import with_all_columns
 from .merge import join, restandardised
-from .newest import LEAST_ROWS, NewestRows, Studies
+from .newest import LEAST_ROWS, MOST_COLUMNS, NewestRows, Studies
 from .one_row import OneRow
 from .policy import Policy, features_of, possible_policies
 from .preparation import Preparation
@@ -304,7 +304,8 @@ class StreamModel:
         self.clock = self.n_warm_up = len(chunk)
         if self.monitor is not None:
             self.monitor.since = self.clock
-        if self.monitor is not None and learns_metric(parameters) and not sp.issparse(rows.X):
+        follows = self.monitor is not None and learns_metric(parameters) and rows.X.shape[1] <= MOST_COLUMNS
+        if follows and not sp.issparse(rows.X):
             self.newest, self.spread = NewestRows(rows.X.shape[1], dtype), rows.X.std(axis=0, dtype=np.float64)
             self.newest.add(rows.X, chunk.labels)
             self.studies = self.studies.after_warm_up(self.clock, again=self.committee)

@@ -18,7 +18,7 @@ from ...online.landmarks import ResidualMonitor
 from ...online.member import Member, hold_lag
 from ...online.model import StreamModel
 from ...online.moments import Grams, Moments
-from ...online.newest import MOST_STUDIES, NewestRows, Studies
+from ...online.newest import MOST_COLUMNS, MOST_STUDIES, NewestRows, Studies
 from ...online.pending import Pending
 from ...online.policy import Policy
 from ...online.roots import Roots
@@ -272,8 +272,14 @@ _MONITOR = Record(
 )
 
 
+def _newest(X: Any, labels: Any) -> NewestRows:
+    if not isinstance(X, np.ndarray) or X.shape[1] > MOST_COLUMNS:
+        raise ModelFileError("the newest rows are sparse, or have too many columns")
+    return NewestRows.of(X, labels)
+
+
 _NEWEST = Record(
-    NewestRows.of,
+    _newest,
     {"X": Rows("n", "F"), "labels": ArrayOf("i8", "n", low=0, below="K")},
     own=("n",),
     parts=lambda rows: dict(zip(("X", "labels"), rows.last(len(rows)), strict=True)),
