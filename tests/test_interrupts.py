@@ -245,7 +245,7 @@ def test_signals_while_rows_come_one_by_one():
         for row in range(model.inspect().seen - 230, len(y)):
             model.partial_fit(X[[row]], y[[row]])
 
-    while interrupted(random.uniform(1e-4, 5e-3 if FULL else 2e-2), go_on):
+    while interrupted(random.uniform(1e-4, 2e-3 if FULL else 5e-3), go_on):
         count += 1
     assert count
     np.testing.assert_array_equal(model.planes_, whole.planes_)

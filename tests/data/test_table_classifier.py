@@ -276,4 +276,4 @@ def test_the_example_of_the_docs(capsys):
     names = {}
     exec(example, names)
     assert capsys.readouterr().out.split() in (["[", "True]"], ["[False]"])
-    assert names["model"].score(names["orders"], names["returned"]) > 0.85
+    assert names["model"].score(names["orders"][-500:], names["returned"][-500:]) > 0.85

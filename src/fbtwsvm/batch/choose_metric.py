@@ -31,7 +31,8 @@ from .trial_rows import TrialRows
 _SAMPLE, _OF_EACH_CLASS = 2000, 25  # rows of the sample: so many, or so many for each class
 _LARGE_SAMPLE, _SHARE = 4000, 5  # of much data: so many rows, but at most one in five
 _MOST_LANDMARKS = 400
-_FEW_ROWS, _FEW_LANDMARKS = 1000, 150  # of a stream, which has little time for it
+_STREAM_SAMPLE, _STREAM_LANDMARKS, _ROWS_OF_LANDMARK = 4000, 150, 17  # of a stream, which has little time for it
+_ENOUGH_HELD_OUT = 1500  # in a sample of so many rows of a stream, one third that is held out is enough
 _LEAST_DISTINCT = 300  # with fewer distinct rows, "auto" takes no metric: chance is too large
 _LEAST_AFTER_CHANGE = 150  # the same where a metric is compared with the present one
 _MOST_COLUMNS = 2000  # with more columns, "auto" takes no metric: it would take too long
@@ -43,6 +44,7 @@ _GRADIENT_ROWS = 600
 _MOST_SLOPES = 2**25  # numbers that the slopes of one class in a kernel other than rbf may take
 _WIDE = 100  # beyond so many columns, distances are computed in float32
 _SIGNS = 4  # random sums of the classes whose gradients stand for those of many classes
+_ALIKE = 0.2  # relative difference of factors that is not worth a judgement
 _FLOOR = 1e-3  # smallest factor, times the largest
 _SHARPNESS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)  # factors that turn ridge values into log-odds
 _TILE = 128  # rows whose gradients are computed together
@@ -102,9 +104,13 @@ def better_metric(
     present, gamma  the factors and the gamma in use
     start           factors to begin the rounds with
     """
-    rounds = _Rounds(trial, kernel, any_gamma=any_gamma, most=_FEW_LANDMARKS, size=_FEW_ROWS)
+    size = min(trial.n, _STREAM_SAMPLE)
+    most = max(_STREAM_LANDMARKS, size // _ROWS_OF_LANDMARK)
+    rounds = _Rounds(trial, kernel, any_gamma=any_gamma, most=most, size=size)
     if len(rounds.labels) < _LEAST_AFTER_CHANGE:
         return None
+    if len(rounds.labels) >= _ENOUGH_HELD_OUT:
+        rounds.hold_out_once()
     return (yield from rounds.better(present, gamma, start))
 
 
@@ -125,7 +131,7 @@ class _Rounds:
         self.landmarks = random.permutation(sample.n)[: landmark_count(sample.n, most)][:most]
         self.judged = np.ones(sample.n, dtype=bool)
         self.judged[self.landmarks] = False
-        self.folds = shuffled_folds(self.labels, random)
+        self.folds, self.n_folds = shuffled_folds(self.labels, random), FOLDS
         if drawn.groups is not None:
             by_group = group_folds(drawn.groups)
             if ((by_group >= 0) & self.judged).mean() > ENOUGH:
@@ -133,6 +139,10 @@ class _Rounds:
         self.ordered = not trial.small and drawn.groups is None  # the order of the rows may tell something
         self.variances = column_variances(self.X, self.weights)
         self.blocks = one_hot_blocks(self.X)
+
+    def hold_out_once(self) -> None:
+        """Hold out one third of the rows only."""
+        self.folds, self.n_folds = np.where(self.folds == 0, 0, -1), 1
 
     def run(self, gamma: float, *, always: bool) -> Steps[LearnedMetric | None]:
         """Take rounds as long as they help."""
@@ -153,11 +163,13 @@ class _Rounds:
     def better(self, present: Array, gamma: float, begin: Array) -> Steps[LearnedMetric | None]:
         """Take rounds that begin with some factors; return what they find if that is better than the present ones."""
         gamma *= self._gamma_unit
-        before = yield from self._best_gamma([self._normalised(present)] * FOLDS, gamma)
         usual = 1.0 / self.X.shape[1] if self.any_gamma else gamma  # "scale", since the mean variance is one
-        start = yield from self._best_gamma([self._normalised(begin)] * FOLDS, usual)
+        present, begin = self._normalised(present), self._normalised(begin)
+        start = before = yield from self._best_gamma([begin] * self.n_folds, usual)
+        if not np.allclose(present, begin, rtol=_ALIKE):
+            before = yield from self._best_gamma([present] * self.n_folds, gamma)
         taken, rounds = yield from self._sharpened(start, down=False)
-        if not self._helps(before, taken, _LATER if rounds else _FIRST):
+        if taken is before or not self._helps(before, taken, _LATER if rounds else _FIRST):
             LOG.info("metric: stays as it is")
             return None
         LOG.info("metric: learned again, held-out error %.4f -> %.4f", self._mean(before.errors),

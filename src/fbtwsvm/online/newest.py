@@ -10,10 +10,10 @@ import scipy.sparse as sp
 
 from .._arrays import Array
 
-_MOST, _MOST_VALUES = 1500, 2**20  # rows that are kept, and numbers in them
+_MOST, _MOST_VALUES = 4000, 2**20  # rows that are kept, and numbers in them
 MOST_COLUMNS = 2000  # with more, no metric is learned
 _ROOM = 1000  # places for the rows of one call, so that it can be undone
-_AGES = (200, 500, 1000, 2000, 5000)  # rows since a change after which a metric is learned
+_AGES = (200, 500, 1000, 2000, 4000)  # rows since a change after which a metric is learned
 _OFTEN = 500  # rows between two studies of rows that have moved
 MOST_STUDIES = len(_AGES)  # after a change
 LEAST_ROWS = 200  # fewer rows tell too little
