@@ -15,6 +15,7 @@ SETTINGS = {
     "Fourier features": {"feature_map": "fourier"},
     "the linear kernel": {"kernel": "linear", "gamma": "auto"},
     "all half-lives": {"decay": "auto"},
+    "a committee whose metric is learned again": {"decay": "auto", "gamma": "auto", "warm_up": 300},
     "a half-life of 10 rows": {"half_life": 10.0},
     "a half-life of 333 rows": {"half_life": 333.0},
     "a short memory": {"memory": 15, "second_look": 5},
@@ -74,6 +75,9 @@ def test_chunks_of_any_size_give_the_same_model(name, sizes, row_by_row):
     for mine, theirs in zip(states[0].members, states[1].members, strict=True):
         np.testing.assert_array_equal(mine.kept.times, theirs.kept.times)
         np.testing.assert_array_equal(mine.solved_at, theirs.solved_at)
+    assert states[0].studies == states[1].studies
+    np.testing.assert_allclose(states[0].trust.weights, states[1].trust.weights, atol=1e-9)
+    np.testing.assert_array_equal(states[0].trust.errors, states[1].trust.errors)
     if states[0].monitor is not None:
         assert states[0].monitor.since == states[1].monitor.since
 
@@ -82,5 +86,8 @@ def test_what_is_compared_has_happened(row_by_row):
     """The settings above renew landmarks, find drifts, rescale weights and condense rows."""
     assert model_of(row_by_row("all half-lives")).monitor.since > 0
     assert model_of(row_by_row("a drift detector")).drifts
+    again = model_of(row_by_row("a committee whose metric is learned again"))
+    assert again.members[0].faded  # it has started again
+    assert again.studies.last > 300
     assert model_of(row_by_row("a short memory")).members[0].forgotten.counts.any()
     assert model_of(row_by_row("a half-life of 10 rows")).members[0].current_weight < 1e6

@@ -302,3 +302,18 @@ def test_unlearned_rows_are_not_among_the_newest_any_more():
     keys = {row.tobytes() for row in model_of(model).newest.last(10**6)[0]}
     assert X[885].tobytes() not in keys
     assert X[891].tobytes() in keys
+
+
+@pytest.mark.parametrize("sizes", [(7,), (999,), (1, 250, 3, 41)])
+def test_a_metric_that_is_learned_again_does_not_depend_on_chunks(sizes):
+    X, y = changing(2600, [1200], n_noise=4)
+    options = {"decay": "auto", "random_state": 0, "n_components": 60}
+    one, other, done = stream(FBTWSVM(**options), X, y, 1), FBTWSVM(**options), 0
+    while done < len(y):
+        for size in sizes:
+            if done < len(y):
+                other.partial_fit(X[done : done + size], y[done : done + size])
+            done += size
+    assert set(np.argsort(-one.metric_)[:2]) == {2, 3}
+    np.testing.assert_allclose(other.metric_, one.metric_, rtol=1e-6)
+    np.testing.assert_allclose(other.predict_proba(X), one.predict_proba(X), atol=1e-6)

@@ -312,3 +312,62 @@ def test_support_rows_alone_in_the_sums_leave_a_trace():
     model = stream(FBTWSVM(warm_up=50, **options, **FOURIER), X, y, 40, ids=np.arange(420))
     report = model.unlearn(X[150:190], y[150:190], ids=np.arange(150, 190))
     assert {"planes", "offsets"} <= set(report.remaining)
+
+
+def with_ids(options, n=300):
+    X, y = clouds(n, 3, n_columns=4)
+    model = stream(FBTWSVM(**options, random_state=0), X, y, 25, ids=np.arange(n))
+    return model, X, y
+
+
+@pytest.mark.parametrize("feature_map", ["fourier", "nystroem"])
+@pytest.mark.parametrize("decay", [1.0, "auto"])
+@pytest.mark.parametrize("warm_up", [100, 400])
+def test_ids_are_enough_where_rows_are_stored(feature_map, decay, warm_up):
+    options = {"gamma": 0.1, "feature_map": feature_map, "n_components": 30, "warm_up": warm_up, "decay": decay}
+    model, X, y = with_ids({**options, "memory": None, "second_look": 1000})
+    twin = pickle.loads(pickle.dumps(model))
+    gone = [12, 150, 280]
+    by_id, by_rows = model.unlearn(ids=gone), twin.unlearn(X[gone], y[gone], ids=gone)
+    assert by_id == by_rows
+    assert by_id.removed == 3 - len(by_id.remaining.get("remapped", []))
+    np.testing.assert_allclose(model.predict_proba(X), twin.predict_proba(X), atol=1e-9)
+    with pytest.raises(ValueError, match="never learned, or has been unlearned already"):
+        model.unlearn(ids=[150])
+
+
+def test_ids_are_enough_after_a_fit_that_has_kept_its_rows():
+    X, y = clouds(200, 3)
+    model = FBTWSVM(gamma=0.1).fit(X, y, ids=[f"row {i}" for i in range(200)])
+    twin = FBTWSVM(gamma=0.1).fit(X[5:], y[5:])
+    assert model.unlearn(ids=[f"row {i}" for i in range(5)]).removed == 5
+    np.testing.assert_allclose(model.predict_proba(X), twin.predict_proba(X), atol=1e-6)
+
+
+def test_a_row_that_is_no_longer_stored_needs_its_values():
+    model, X, y = with_ids({"gamma": 0.1, "n_components": 20, "warm_up": 60, "memory": 5, "second_look": 0}, 900)
+    before = pickle.dumps(model)
+    stored = set(model.memory_report().rows["id"])
+    gone = next(i for i in range(200, 900) if i not in stored)
+    with pytest.raises(ValueError, match=r"no longer stored.*unlearn\(X, y, ids=...\).*memory=None"):
+        model.unlearn(ids=[gone])
+    assert pickle.dumps(model) == before
+    assert model.unlearn(X[[gone]], y[[gone]], ids=[gone]).removed == 1
+    stored = model.memory_report().rows["id"]
+    assert model.unlearn(ids=stored[:1]).removed == 1
+
+
+def test_a_fit_that_has_kept_sums_needs_values():
+    X, y = clouds(4000, 2)
+    model = FBTWSVM(gamma=0.1, n_components=10, memory=5).fit(X, y)
+    with pytest.raises(ValueError, match=r"kept sums instead of its rows.*unlearn\(X, y\)"):
+        model.unlearn(ids=[1])
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"), [(None, "rows and labels, or the ids"), ("ab", "a sequence"), ([1, 1], "different")]
+)
+def test_ids_that_cannot_be(ids, message):
+    model, _, _ = with_ids({"gamma": 0.1, "n_components": 20, "warm_up": 60})
+    with pytest.raises(ValueError, match=message):
+        model.unlearn(ids=ids)
