@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
@@ -10,6 +10,7 @@ from operator import attrgetter, is_
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -48,7 +49,7 @@ _SCALED_KERNELS = ("rbf", "laplacian", "linear")  # kernels that see columns by 
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 _FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 _USUAL = 1e15  # values up to which no check of their size is needed
-_ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state")  # parameters that may change on a stream
+ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state")  # parameters that may change on a stream
 _OF_EXACT_MAP = ("kernel", "gamma", "metric")  # parameters that a fitted map depends on
 _OF_MAP = (*_OF_EXACT_MAP, "feature_map", "n_components")
 _IN_SUMS = ("C", "reg", "mu", "membership", "class_weight")  # parameters that the sums of a fit depend on
@@ -755,6 +756,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """
         if X is None and y is None:
             return self._unlearn_ids(ids)
+        if X is None or y is None:
+            raise ValueError("unlearn needs X and y together, or neither of them and ids.")
         known = self._fitted().model.classes
         rows, columns, _ = self._check_stream(X, y, sample_weight, ids, None)
         unknown = np.setdiff1d(rows.y, known)
@@ -778,7 +781,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         model = self._fitted().model
         if ids is None:
             raise ValueError("unlearn needs rows and labels, or the ids of rows: unlearn(X, y), unlearn(ids=[...]).")
-        names = _checked_ids(ids)
+        names = checked_ids(ids)
+        if not len(names):
+            return Unlearned()
         left: Model
         if isinstance(model, BatchModel):
             left, result = unlearn_ids_from(model, names, parameters_of(self))
@@ -919,7 +924,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             self._check_domain(X)
         else:
             X, y, columns = self._checked(X, y, first=False, dtype=model.dtype)
-        rows = CheckedRows.unnamed(X, y)
+        rows = CheckedRows.unnamed(_stored_like(model, X), y)
         if sample_weight is not None and np.shape(sample_weight) == y.shape and not np.any(sample_weight):
             rows = replace(rows, weights=np.zeros(len(y)))  # rows that are skipped, which scikit-learn refuses
         elif sample_weight is not None:
@@ -1077,7 +1082,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
 
 _read_parameters = attrgetter(*(field.name for field in fields(Parameters)))
-_FIXED = [field.name for field in fields(Parameters) if field.name not in _ANY_TIME]
+_FIXED = [field.name for field in fields(Parameters) if field.name not in ANY_TIME]
 
 
 def parameters_of(estimator: FBTWSVM) -> Parameters:
@@ -1136,9 +1141,18 @@ def finish_preparation(estimator: FBTWSVM) -> None:
         estimator._publish(finished)
 
 
-def begin_with_map(estimator: FBTWSVM, mapping: Mapping, X: Any, y: Any, ids: Any = None) -> None:
+def begin_with_map(
+    estimator: FBTWSVM,
+    mapping: Mapping,
+    X: Any,
+    y: Any,
+    ids: Any = None,
+    sample_weight: Any = None,
+    classes: Any = None,
+) -> None:
     """Learn the first rows of a stream with the map of another model, so that there is nothing to warm up for."""
-    rows, columns, promised = estimator._check_stream(X, y, None, ids, None)
+    rows, columns, promised = estimator._check_stream(X, y, sample_weight, ids, classes)
+    rows = rows.take(rows.weights > 0)
     stream = start_stream(rows, parameters_of(estimator), replace(mapping, frozen=True))
     estimator._publish(stream, columns=columns, promised=promised)
 
@@ -1147,19 +1161,29 @@ def _named(rows: CheckedRows, ids: Any) -> CheckedRows:
     """Give rows their ids, if there are any."""
     if ids is None:
         return rows
-    names = _checked_ids(ids)
+    names = checked_ids(ids)
     if len(names) != len(rows):
         raise ValueError(f"ids must be given for every row: there are {len(names)} for {len(rows)} rows.")
     return replace(rows, ids=names)
 
 
-def _checked_ids(ids: Any) -> Array:
+def _stored_like(model: Model | None, X: Any) -> Any:
+    """Return rows dense or sparse, as the model stores rows: those of a stream must not be of both kinds."""
+    held = model.rows.X if isinstance(model, WarmUpModel) else None if model is None else model.mapping.landmark_rows
+    if held is None or sp.issparse(held) == sp.issparse(X):
+        return X
+    return sp.csr_matrix(X) if sp.issparse(held) else X.toarray()
+
+
+def checked_ids(ids: Any) -> Array:
     """Return ids as an array of objects; refuse equal ones, and rows without one."""
-    if isinstance(ids, (str, bytes)):
-        raise ValueError(f"ids must be a sequence of ids, not the text {ids!r}: ids=[{ids!r}].")
+    if isinstance(ids, (str, bytes)) or not hasattr(ids, "__iter__"):
+        raise ValueError(f"ids must be a sequence of ids, not {ids!r}: ids=[{ids!r}].")
     given = list(ids)
     names = np.empty(len(given), dtype=object)
     names[:] = given
+    if not all(isinstance(name, Hashable) for name in given):
+        raise ValueError("ids must be texts, numbers or other values that can be keys of a dictionary.")
     if len(set(given)) < len(given) or any(name is None for name in given):
         raise ValueError("ids must be given for every row and all be different.")
     return names

@@ -232,7 +232,7 @@ def test_bytes_are_not_read():
 
 
 def test_a_column_that_counts_rows_is_named():
-    with pytest.warns(UserWarning, match="'number' counts the rows: name it with --id"):
+    with pytest.warns(UserWarning, match="'number' counts the rows.*give it as the id"):
         Columns.of(pa.table({"number": np.arange(60), "a": np.ones(60), "y": [0, 1] * 30}), Choices("y"))
 
 

@@ -22,8 +22,7 @@ def main():
     size, colour = random.normal(size=400), random.choice(["red", "green"], size=400)
     y = np.where(size + (colour == "red") + 0.2 * random.normal(size=400) > 0.5, "yes", "no")
     table = pa.table({"size": size, "colour": colour, "y": y})
-    factors = [1.5, 0.5, 0.5]  # of size and of the two columns of colour
-    estimator = FBTWSVM(n_components=8, warm_up=60, memory=5, second_look=2, gamma=0.3, metric=factors, random_state=0)
+    estimator = FBTWSVM(n_components=8, warm_up=60, memory=5, second_look=2, decay="auto", random_state=0)
     model = TableModel.begin(table.slice(0, 60), Choices("y"), estimator)
     model.run = Run("/rows.csv", "rows.csv", "", 0, 20, Prequential(estimator, (), 50, 40, None, False, 20))
     for first in range(0, 380, 20):

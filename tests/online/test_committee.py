@@ -84,7 +84,7 @@ def test_members_of_the_columns_use_these_and_no_others():
     model = stream(FBTWSVM(gamma=0.1, n_components=15, warm_up=100, decay="auto", random_state=0), X, y, 25)
     state = model_of(model)
     standard = state.mapping.rows(X)[:, 15:20]
-    centred = (X - state.mapping.columns.centre) / (state.mapping.columns.spread * np.sqrt(5))
+    centred = (X - state.mapping.columns.centre) * state.mapping.columns.factor
     np.testing.assert_allclose(standard, np.clip(centred, -np.sqrt(5), np.sqrt(5)))
     for member in state.members:
         assert (member.first, member.planes.shape[2]) == ((15, 6) if member.policy.linear else (0, 16))

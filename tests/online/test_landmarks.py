@@ -14,7 +14,7 @@ from fbtwsvm.online.trust import RATE, REST, Trust
 from helpers import clouds, stream
 
 MEMORY = int(_MEMORY)
-NOBODY = (*Trust(1).parts().values(), RATE, REST)
+NOBODY = (*(getattr(Trust(1), name) for name in Trust.ARRAYS), RATE, REST)
 
 
 def monitor(expected=0.1, count=10, n_components=10, clock=0):

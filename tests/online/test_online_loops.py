@@ -12,7 +12,7 @@ from fbtwsvm.online.kept import Chunk
 from fbtwsvm.online.trust import RATE, REST, Trust
 from helpers import FOURIER, clouds, stream
 
-NOBODY = (*Trust(1).parts().values(), RATE, REST)
+NOBODY = (*(getattr(Trust(1), name) for name in Trust.ARRAYS), RATE, REST)
 NO_WATCH = Watch(0, np.zeros(1), 1.0, np.inf, np.zeros(1, dtype=np.int64), 0, 0, 10**9, 10**9, *NOBODY)
 
 

@@ -17,6 +17,7 @@ from .values import (
     as_dates,
     as_numbers,
     as_texts,
+    is_date,
     is_missing,
     is_unsupported,
     not_dates,
@@ -110,17 +111,22 @@ def _kind(name: str, values: Any, choices: Choices) -> str:
         return "numbers" if as_dates(values) is None else "dates"
     if pa.types.is_dictionary(values.type):
         return "categories"
+    if is_date(values):
+        return "dates"
     if share_of(not_numbers(values), values) >= _NEARLY_ALL or is_missing(values).all():
         return "numbers"
     return "dates" if share_of(not_dates(values), values) >= _NEARLY_ALL else "categories"
 
 
-def choose_column(name: str, values: Any, choices: Choices, weights: Array) -> Column:
-    """Return a column with the kind and the fill that its first values tell."""
+def choose_column(name: str, values: Any, choices: Choices, weights: Array, *, for_now: bool = False) -> Column:
+    """Return a column with the kind and the fill that its first values tell.
+
+    If the choice is only `for_now`, a column with mistakes, or with very many texts, is taken for one of categories.
+    """
     kind = _kind(name, values, choices)
-    if kind == "categories":
-        return _categories(name, as_texts(values), name in choices.categorical, weights)
-    numbers = as_dates(values) if kind == "dates" else as_numbers(values)
+    numbers = as_dates(values) if kind == "dates" else as_numbers(values) if kind == "numbers" else None
+    if kind == "categories" or (numbers is None and for_now):
+        return _categories(name, as_texts(values), name in choices.categorical, weights, for_now=for_now)
     if numbers is None:
         row = int(np.argmax(not_dates(values) if kind == "dates" else not_numbers(values)))
         raise DataError(
@@ -144,7 +150,7 @@ def _median(numbers: Array, weights: Array) -> float:
     return float(numbers[order[middle]].mean())
 
 
-def _categories(name: str, texts: Any, forced: bool, weights: Array) -> Column:
+def _categories(name: str, texts: Any, forced: bool, weights: Array, *, for_now: bool) -> Column:
     """Return a column of categories; the most frequent one fills missing values."""
     coded = pc.dictionary_encode(texts)
     coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
@@ -152,6 +158,9 @@ def _categories(name: str, texts: Any, forced: bool, weights: Array) -> Column:
     known = codes >= 0
     totals = np.bincount(codes[known], weights=weights[known], minlength=len(coded.dictionary))
     counts = dict(zip(coded.dictionary.to_pylist(), totals.tolist(), strict=True))
+    if for_now and not forced:
+        frequent = sorted(counts, key=lambda text: -counts[text])[:_MOST_CATEGORIES]
+        counts = {text: counts[text] for text in frequent if len(text) <= MOST_LABEL_LETTERS}
     if len(counts) > max(_MOST_CATEGORIES, len(texts) // 2) and not forced:
         raise DataError(
             f"Column {name!r} holds {len(counts)} different texts in the first {len(texts)} rows: leave it out with "

@@ -71,8 +71,11 @@ class Columns:
     unseen: int = 0
 
     @classmethod
-    def of(cls, table: pa.Table, choices: Choices, weights: Array | None = None) -> Columns:
-        """Choose columns and encoding from the first rows; a weight of 2 is the row twice, 0 an absent row."""
+    def of(cls, table: pa.Table, choices: Choices, weights: Array | None = None, *, for_now: bool = False) -> Columns:
+        """Choose columns and encoding from the first rows; a weight of 2 is the row twice, 0 an absent row.
+
+        If the choice is only `for_now`, columns of which the few rows tell too little are taken for categories.
+        """
         table = with_points(table)
         if weights is None:
             weights = np.ones(table.num_rows)
@@ -80,7 +83,7 @@ class Columns:
             table, weights = table.take(np.flatnonzero(weights)), weights[weights != 0]
         names = features(table.column_names, choices)
         labels = "text" if choices.target is None else _kind_of_labels(choices.target, table, choices)
-        chosen = [choose_column(name, table[name], choices, weights) for name in names]
+        chosen = [choose_column(name, table[name], choices, weights, for_now=for_now) for name in names]
         empty = np.empty(0)
         columns = cls(choices, chosen, labels, empty, empty, empty, empty)
         raw = columns._encode(table, 0)
@@ -88,7 +91,8 @@ class Columns:
         columns.mean, spread = _mean_and_spread((raw - columns.shift) / columns.scale, weights)
         columns.deviation = np.where(spread > 0, spread, 1.0)
         columns.reset_drift()
-        columns._warn_of_row_numbers(raw)
+        if not for_now:
+            columns._warn_of_row_numbers(raw)
         return columns
 
     def _warn_of_row_numbers(self, raw: Array) -> None:
@@ -96,7 +100,9 @@ class Columns:
         for name, values, number in zip(self.names, raw.T, self._is_number(), strict=True):
             if number and len(values) >= _COUNTER_ROWS and (np.diff(values) == 1).all():
                 warnings.warn(
-                    f"Column {name!r} counts the rows: name it with --id, or leave it out with --drop.", stacklevel=4
+                    f"Column {name!r} counts the rows, which tells nothing about others: give it as the id of the rows "
+                    "(--id), or leave it out (--drop).",
+                    stacklevel=4,
                 )
 
     @property
@@ -266,7 +272,7 @@ class Columns:
         codes = pc.fill_null(codes, -1).to_numpy(zero_copy_only=False).astype(np.int64)
         if texts.null_count:
             refuse(self._column_problems(column, values), first_row)
-            codes[pc.is_null(texts).to_numpy(zero_copy_only=False)] = int(column.fill)
+            codes[pc.is_null(texts).to_numpy(zero_copy_only=False)] = int(column.fill) if column.categories else -1
         new = np.flatnonzero(codes < 0)
         self.unseen += len(new)
         if self.choices.encode == "ordinal":

@@ -9,7 +9,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from .sources.base import DataError
+from .sources.base import ENTRY_ID, MALFORMED, DataError
 
 
 def is_frame(X: Any) -> bool:
@@ -28,15 +28,33 @@ def table_of(X: Any, estimator: Any = None) -> pa.Table:
         array = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
         return pa.table([_column(f"x{k}", column) for k, column in enumerate(array.T)], _names(array.shape[1]))
     if isinstance(X, pa.Table):
-        return X
-    if isinstance(X, dict):
-        return pa.table({str(name): _column(str(name), values) for name, values in X.items()})
-    if hasattr(X, "to_arrow"):  # polars
-        return X.to_arrow()
-    names = [str(name) for name in X.columns]
+        table = X
+    elif isinstance(X, dict):
+        columns = {str(name): _column(str(name), values) for name, values in X.items()}
+        if len({len(column) for column in columns.values()}) > 1:
+            raise ValueError("The columns of the table have different numbers of rows.")
+        table = pa.table(columns)
+    elif hasattr(X, "to_arrow"):  # polars
+        table = X.to_arrow()
+    elif hasattr(X, "collect"):
+        raise ValueError("The rows of a lazy frame are not there yet: give frame.collect().")
+    else:
+        names = [str(name) for name in X.columns]
+        table = pa.table([_column(name, column) for name, (_, column) in zip(names, X.items(), strict=True)], names)
+    return _checked(table)
+
+
+def _checked(table: pa.Table) -> pa.Table:
+    """Refuse a table without columns, and names that occur twice or have another meaning."""
+    names = table.column_names
+    if not names:
+        raise ValueError("The table has no column.")
     if len(set(names)) < len(names):
         raise DataError(f"Two columns have the same name: {next(name for name in names if names.count(name) > 1)!r}.")
-    return pa.table([_column(name, X.iloc[:, k]) for k, name in enumerate(names)], names)
+    for name in (ENTRY_ID, MALFORMED):
+        if name in names:
+            raise DataError(f"A column cannot have the name {name!r}, which has another meaning: rename it.")
+    return table
 
 
 def _names(n: int) -> list[str]:
@@ -45,9 +63,14 @@ def _names(n: int) -> list[str]:
 
 def _column(name: str, values: Any) -> Any:
     """Return a column as an Arrow array; objects of several types become texts."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+        raise ValueError(f"Column {name!r} is no sequence of values: give one row as {{{name!r}: [value], ...}}.")
+    if hasattr(values, "cat"):  # categories of pandas, of any type
+        texts = [None if _is_missing(value) else str(value) for value in values]
+        return pa.array(texts, pa.string()).dictionary_encode()
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         plain = [None if _is_missing(value) else value for value in list(values)]
         if all(value is None or isinstance(value, (str, int, float, np.generic)) for value in plain):
             return pa.array([None if value is None else str(value) for value in plain], pa.string())
@@ -59,4 +82,8 @@ def _column(name: str, values: Any) -> Any:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, float) and bool(np.isnan(value)))
+    )

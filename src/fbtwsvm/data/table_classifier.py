@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +23,19 @@ from sklearn.utils.validation import (
 )
 
 from .._arrays import Array
-from ..classifier import FBTWSVM, begin_with_map, check_parameters, model_of, noted_column, parameters_of
+from ..classifier import (
+    ANY_TIME,
+    FBTWSVM,
+    begin_with_map,
+    check_parameters,
+    checked_ids,
+    model_of,
+    noted_column,
+    parameters_of,
+)
 from ..model.inspection import Inspection
+from ..model.mapping import Mapping
+from ..model.rows import CheckedRows
 from ..online.inspect import MemoryReport
 from ..online.unlearn import Unlearned
 from ..online.warm_up import warm_up_rows
@@ -33,6 +43,7 @@ from .choose_columns import ENCODINGS, IMPUTATIONS, SCALES, Choices
 from .columns import Columns
 from .frames import is_frame, table_of
 from .sources.base import DataError
+from .values import one_type
 
 _AGAIN = (1, 10, 30, 100, 250)  # rows of a stream after which its columns are chosen again
 
@@ -63,14 +74,23 @@ class _Rows:
         """Append other rows; weights that were not given are one."""
         if (self.y.dtype.kind in "OUS") != (other.y.dtype.kind in "OUS"):
             raise ValueError(f"y holds labels of another kind than those learned so far ({self.y[:3]}...).")
-        options = {}
+        options: dict[str, Any] = {}
         for name in {*self.options, *other.options}:
             if name == "ids" and not (name in self.options and name in other.options):
                 raise ValueError("ids must be given for every row, or for none, until the columns are chosen.")
             parts = [rows.options.get(name, np.ones(len(rows))) for rows in (self, other)]
             options[name] = np.concatenate(parts)
-        table = pa.concat_tables([self.table, other.table], promote_options="permissive")
-        return _Rows(table, np.concatenate([self.y, other.y]), options)
+        pairs = [one_type(self.table[name], other.table[name]) for name in self.table.column_names]
+        columns = [pa.concat_arrays([_array(part) for part in pair]) for pair in pairs]
+        return _Rows(pa.table(columns, self.table.column_names), np.concatenate([self.y, other.y]), options)
+
+    def with_weight(self) -> _Rows:
+        """Return the rows without those of weight zero."""
+        if self.weights is None or self.weights.all():
+            return self
+        there = np.flatnonzero(self.weights)
+        options = {name: values[there] for name, values in self.options.items()}
+        return _Rows(self.table.take(there), self.y[there], options)
 
 
 @dataclass(frozen=True)
@@ -82,7 +102,9 @@ class _State:
     n_rows     rows learned
     first      the rows so far, as long as the columns may be chosen again; None afterwards
     names      number and names of the columns, by the names of scikit-learn's attributes
-    model      the model whose feature map is used, if this one was made to be merged with it
+    order      names of all columns of the tables, as texts
+    classes    the classes that the user has named in `partial_fit`; None if any label may come
+    mapping    the feature map to begin with, of an empty copy of another model
     """
 
     columns: Columns
@@ -90,7 +112,22 @@ class _State:
     n_rows: int
     first: _Rows | None
     names: dict[str, Any]
-    model: FBTWSVM | None = None
+    order: tuple[str, ...]
+    classes: Any = None
+    mapping: Mapping | None = None
+
+
+class _Known(NamedTuple):
+    """What is known before the columns are chosen: `names`, `order` and `classes` as in `_State`."""
+
+    names: dict[str, Any]
+    order: tuple[str, ...]
+    classes: Any
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The argument of `partial_fit` that names the classes."""
+        return {} if self.classes is None else {"classes": self.classes}
 
 
 class TableClassifier(ClassifierMixin, BaseEstimator):
@@ -220,8 +257,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ends = np.cumsum([columns.width(column) for column in columns.columns])
         parts = np.split(state.estimator.feature_importances_, ends[:-1])
         shares = {column.name: float(part.sum()) for column, part in zip(columns.columns, parts, strict=True)}
-        every = state.names.get("feature_names_in_", [f"x{k}" for k in range(self.n_features_in_)])
-        return np.array([shares.get(str(name), 0.0) for name in every])
+        return np.array([shares.get(name, 0.0) for name in state.order])
 
     @property
     def _columns(self) -> dict[str, Any]:
@@ -254,12 +290,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         rows, names = self._rows(X, y, None, sample_weight=sample_weight, ids=ids)
-        with _in_python():
+        order = tuple(rows.table.column_names)
+        with _in_python(order):
             columns = Columns.of(rows.table, self._choices(), rows.weights)
             encoded = columns.rows(rows.table, 0)
         options = rows.options if groups is None else {**rows.options, "groups": groups}
         estimator = self._unlearned().fit(encoded, rows.y, **options)
-        self._state = _State(columns, estimator, len(rows), None, names)
+        self._state = _State(columns, estimator, len(rows), None, names, order)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
@@ -283,72 +320,96 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             The model itself.
         """
         state = self._state
-        if state is None:
+        if state is None or state.first is not None:
             self._validate_params()
             check_parameters(self._unlearned())
+        else:
+            self._follow_parameters(state)
         rows, names = self._rows(X, y, state, sample_weight=sample_weight, ids=ids)
-        named = {} if classes is None else {"classes": classes}
-        if state is not None and state.first is None:
-            self._learn(state, rows, named)
+        rows = rows.with_weight()
+        if not len(rows):
+            if state is None:
+                raise ValueError("Every sample_weight is zero: there is no row to learn from.")
             return self
-        before = None if state is None else state.first
-        every = rows if before is None else before.join(rows)
-        wanted = warm_up_rows(parameters_of(self._unlearned()))
-        if len(every) < wanted:
-            self._state = self._provisional(state, rows, every, names, named)
-            return self
-        made = self._chosen(every.take(slice(0, wanted)), names, named, first=False)
-        if len(every) > wanted:
-            made = self._learned(made, every.take(slice(wanted, None)), named)
-        self._state = made
+        if state is None:
+            order = tuple(rows.table.column_names)
+            self._state = self._collected(None, rows, _Known(names, order, classes))
+        elif state.first is not None:
+            known = _Known(state.names, state.order, state.classes if classes is None else classes)
+            self._state = self._collected(state, rows, known)
+        else:
+            self._learn(state, rows, classes)
         return self
 
-    def _provisional(
-        self, state: _State | None, rows: _Rows, every: _Rows, names: dict[str, Any], named: dict[str, Any]
-    ) -> _State:
+    def _collected(self, state: _State | None, rows: _Rows, known: _Known) -> _State:
+        """Return what is known after more of the first rows; when there are enough, the columns stay as chosen."""
+        every = rows if state is None or state.first is None else state.first.join(rows)
+        wanted = warm_up_rows(parameters_of(self._unlearned()))
+        if len(every) < wanted:
+            return self._provisional(state, rows, every, known)
+        made = self._chosen(every.take(slice(0, wanted)), known, first=False)
+        rest = every.take(slice(wanted, None))
+        if not len(rest):
+            return made
+        columns, encoded = self._encoded_anew(made, rest)
+        made.estimator.partial_fit(encoded, rest.y, **rest.options)
+        return replace(made, columns=columns, n_rows=len(every))
+
+    def _provisional(self, state: _State | None, rows: _Rows, every: _Rows, known: _Known) -> _State:
         """Return what is known as long as the first rows are collected."""
         n_before = len(every) - len(rows)
-        if state is not None and not any(n_before < step <= len(every) for step in _AGAIN):
-            try:
-                with _in_python():
-                    encoded = state.columns.rows(rows.table, n_before)
-            except DataError:  # it may only be that the columns are of another kind than they seemed
-                return self._chosen(every, names, named, first=True)
-            estimator = copy(state.estimator).partial_fit(encoded, rows.y, **rows.options, **named)
-            return replace(state, estimator=estimator, n_rows=len(every), first=every)
-        return self._chosen(every, names, named, first=True)
-
-    def _chosen(self, rows: _Rows, names: dict[str, Any], named: dict[str, Any], *, first: bool) -> _State:
-        """Choose the columns from rows, and let a new classifier learn these."""
-        with _in_python():
-            columns = Columns.of(rows.table, self._choices(), rows.weights)
-            encoded = columns.rows(rows.table, 0)
-        estimator = self._unlearned().partial_fit(encoded, rows.y, **rows.options, **named)
-        return _State(columns, estimator, len(rows), rows if first else None, names)
-
-    def _learned(self, state: _State, rows: _Rows, named: dict[str, Any]) -> _State:
-        """Let the classifier of a state, which nobody else has, learn rows; return the new state."""
-        with _in_python():
-            columns = state.columns.with_new_categories(rows.table)
-            encoded = columns.rows(rows.table, state.n_rows)
-        state.estimator.partial_fit(encoded, rows.y, **rows.options, **named)
-        return replace(state, columns=columns, n_rows=state.n_rows + len(rows))
-
-    def _learn(self, state: _State, rows: _Rows, named: dict[str, Any]) -> None:
-        """Learn rows in place, once the columns are chosen."""
-        with _in_python():
-            columns = state.columns.with_new_categories(rows.table)
-            encoded = columns.rows(rows.table, state.n_rows)
-        # First the columns: to know a category that no row has is harmless if the call is interrupted.
-        self._state = replace(state, columns=columns, n_rows=state.n_rows + len(rows), model=None)
+        if state is None or any(n_before < step <= len(every) for step in _AGAIN):
+            return self._chosen(every, known, first=True)
         try:
-            if state.model is not None:
-                begin_with_map(state.estimator, model_of(state.model).mapping, encoded, rows.y, rows.options.get("ids"))
+            encoded = replace(state.columns).rows(rows.table, n_before)
+        except DataError:  # it may only be that the columns are of another kind than they seemed
+            return self._chosen(every, known, first=True)
+        estimator = copy(state.estimator).partial_fit(encoded, rows.y, **rows.options, **known.named)
+        return replace(state, estimator=estimator, n_rows=len(every), first=every, classes=known.classes)
+
+    def _chosen(self, rows: _Rows, known: _Known, *, first: bool) -> _State:
+        """Choose the columns from rows, and let a new classifier learn these; `first`: the choice is only for now."""
+        with _in_python(known.order):
+            columns = Columns.of(rows.table, self._choices(), rows.weights, for_now=first)
+            encoded = replace(columns).rows(rows.table, 0)
+        estimator = self._unlearned().partial_fit(encoded, rows.y, **rows.options, **known.named)
+        return _State(columns, estimator, len(rows), rows if first else None, known.names, known.order, known.classes)
+
+    def _encoded_anew(self, state: _State, rows: _Rows) -> tuple[Columns, Array]:
+        """Return the columns with the categories of new rows, and these rows as numbers."""
+        with _in_python(state.order):
+            columns = replace(state.columns.with_new_categories(rows.table))
+            return columns, columns.rows(rows.table, state.n_rows)
+
+    def _learn(self, state: _State, rows: _Rows, classes: Any) -> None:
+        """Learn rows in place, once the columns are chosen."""
+        columns, encoded = self._encoded_anew(state, rows)
+        n_rows, options = state.n_rows + len(rows), {**rows.options, "classes": classes}
+        # First the columns: to know a category that no row has is harmless if the call is interrupted.
+        self._state = replace(state, columns=columns, n_rows=n_rows, mapping=None)
+        try:
+            if state.mapping is not None:
+                begin_with_map(state.estimator, state.mapping, encoded, rows.y, **options)
             else:
-                state.estimator.partial_fit(encoded, rows.y, **rows.options, **named)
+                state.estimator.partial_fit(encoded, rows.y, **options)
         except BaseException:
             self._state = state
             raise
+
+    def _follow_parameters(self, state: _State) -> None:
+        """Refuse parameters that have changed since the columns were chosen; some may change at any time."""
+        given, began = self._unlearned(), state.estimator
+        for name in ANY_TIME:
+            if getattr(began, name) is not getattr(given, name):
+                began.set_params(**{name: getattr(given, name)})
+        then, now = parameters_of(began), parameters_of(given)
+        changed = [name for name in vars(then) if name not in ANY_TIME and vars(then)[name] != vars(now)[name]]
+        if changed or state.columns.choices != self._choices():
+            what = f"estimator__{changed[0]}" if changed else "a parameter of the columns"
+            raise ValueError(
+                f"{what} has changed since the model began to learn, which has no effect on what was learned. Set it "
+                "back, or begin a new model."
+            )
 
     def predict(self, X: Any) -> Array:
         """Labels of rows.
@@ -429,39 +490,46 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         Unlearned
             How many rows were taken out, and of which rows something remains, and why.
         """
-        state = self._fitted()
-        if X is None and state.first is None:
-            report = state.estimator.unlearn(ids=ids)
-            n, texts = len(list(ids)), np.ones(len(list(ids)), dtype=bool)
-        elif state.first is not None:
-            return self._unlearn_first(state, X, y, ids)
+        state, names = self._fitted(), None if ids is None else checked_ids(ids)
+        if (X is None) != (y is None) or (X is None and names is None):
+            raise ValueError("unlearn needs rows and labels, or the ids of rows: unlearn(X, y), unlearn(ids=[...]).")
+        rows = None if X is None else self._rows(X, y, state, sample_weight=sample_weight, ids=names)[0]
+        if state.first is not None:
+            return self._unlearn_first(state, state.first, rows, names)
+        if rows is None:
+            assert names is not None
+            report, n = state.estimator.unlearn(ids=names), len(names)
+            texts = np.full(n, any(column.categories for column in state.columns.columns))
         else:
-            rows, _ = self._rows(X, y, state, sample_weight=sample_weight, ids=ids)
-            with _in_python():
-                encoded = state.columns.rows(rows.table, 0)
-            report = state.estimator.unlearn(encoded, rows.y, **rows.options)
-            n, texts = len(rows), state.columns.has_categories(rows.table)
-        has_texts = any(column.categories for column in state.columns.columns)
-        remaining: dict[str, Any] = {"columns": np.arange(n), "categories": np.flatnonzero(texts) if has_texts else []}
+            with _in_python(state.order):
+                encoded = replace(state.columns).rows(rows.table, 0)
+            report, n = state.estimator.unlearn(encoded, rows.y, **rows.options), len(rows)
+            texts = state.columns.has_categories(rows.table)
+        remaining: dict[str, Any] = {"columns": np.arange(n), "categories": np.flatnonzero(texts)}
         report.remaining |= {reason: list(map(int, which)) for reason, which in remaining.items() if len(which)}
         self._state = replace(state, n_rows=state.n_rows - report.removed)
         return report
 
-    def _unlearn_first(self, state: _State, X: Any, y: Any, ids: Any) -> Unlearned:
+    def _unlearn_first(self, state: _State, every: _Rows, rows: _Rows | None, ids: Array | None) -> Unlearned:
         """Take rows out of the first ones, which are still collected, and begin again without them."""
-        every = state.first
-        assert every is not None
-        if X is None:
-            gone = _places_of_ids(every, ids)
+        encoded = replace(state.columns).rows(every.table, 0)
+        known = CheckedRows(encoded, every.y, np.ones(len(every)), np.full(len(every), None, dtype=object))
+        if "ids" in every.options:
+            known = replace(known, ids=every.options["ids"])
+        if rows is None:
+            assert ids is not None
+            gone = known.with_ids(ids)
         else:
-            rows, _ = self._rows(X, y, state, sample_weight=None, ids=ids)
-            gone = _places_of_ids(every, ids) if ids is not None else _places_of_rows(every, rows)
-        stay = np.setdiff1d(np.arange(len(every)), gone)
-        if not len(stay):
-            raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")
+            with _in_python(state.order):
+                given = replace(state.columns).rows(rows.table, 0)
+            gone = CheckedRows.unnamed(given, rows.y)
+            gone = gone if ids is None else replace(gone, ids=ids)
+        if not len(gone):
+            return Unlearned()
+        stay = np.flatnonzero(known.without(gone))
         options = {name: values[stay] for name, values in every.options.items()}
         rest = _Rows(every.table.take(stay), every.y[stay], options)
-        self._state = self._chosen(rest, state.names, {}, first=True)
+        self._state = self._chosen(rest, _Known(state.names, state.order, state.classes), first=True)
         return Unlearned(removed=len(gone))
 
     def merge(self, other: TableClassifier) -> Self:
@@ -486,16 +554,19 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def empty_copy(self) -> TableClassifier:
         """Return a model with the same columns, scale and feature map that has learned nothing, to be merged later.
 
+        Its first chunk is learned at once, as the first rows of a stream are; let that have a hundred rows or more.
+
         Returns
         -------
         TableClassifier
-            The new model; `partial_fit` begins with the map of this one.
+            The new model.
         """
         state = self._fitted()
         if state.first is not None:
             raise ValueError(f"Only {state.n_rows} rows have come: the columns are not chosen yet. Learn more first.")
         twin: TableClassifier = clone(self)
-        twin._state = _State(state.columns, clone(state.estimator), 0, None, state.names, copy(state.estimator))
+        mapping = model_of(state.estimator).mapping
+        twin._state = replace(state, estimator=clone(state.estimator), n_rows=0, mapping=mapping)
         return twin
 
     def settle(self) -> Self:
@@ -559,12 +630,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         table, names = self._table(X, state)
         labels = _check_y(y, multi_output=False, y_numeric=False, estimator=self)
         options: dict[str, Any] = {}
-        if sample_weight is not None:
+        if sample_weight is not None and np.shape(sample_weight) == labels.shape and not np.any(sample_weight):
+            options["sample_weight"] = np.zeros(len(labels))  # rows that are skipped, which scikit-learn refuses
+        elif sample_weight is not None:
             sizes = np.empty((table.num_rows, 1))
             options["sample_weight"] = _check_sample_weight(sample_weight, sizes, ensure_non_negative=True)
         if ids is not None:
-            options["ids"] = np.empty(len(ids), dtype=object)
-            options["ids"][:] = list(ids)
+            options["ids"] = checked_ids(ids)
         check_consistent_length(labels, np.empty(table.num_rows), *options.values())
         return _Rows(table, labels, options), names
 
@@ -572,35 +644,40 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Return rows as a table, with number and names of the columns as scikit-learn checks them."""
         table, probe = table_of(X, self), object.__new__(type(self))
         probe._state = state
+        first, width = state is None, np.empty((1, table.num_columns))
+        if not table.num_rows:
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
         if isinstance(X, (dict, pa.Table)):  # columns are found by their names, in any order
             if state is None:
                 probe.feature_names_in_ = np.array(table.column_names, dtype=object)
+            else:
+                missing = [name for name in state.order if name not in table.column_names]
+                if missing:
+                    raise ValueError(f"The table has no column {missing[0]!r}, which the model was trained with.")
+                table = table.select(state.order)
         else:
-            _check_feature_names(probe, X if is_frame(X) else np.empty((1, table.num_columns)), reset=state is None)
-        if state is None or not is_frame(X):
-            _check_n_features(probe, np.empty((1, table.num_columns)), reset=state is None)
-        if not table.num_rows:
-            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        if state is not None and not is_frame(X) and "feature_names_in_" in state.names:
-            table = table.rename_columns([str(name) for name in state.names["feature_names_in_"]])
+            _check_feature_names(probe, X if is_frame(X) else width, reset=first)
+        _check_n_features(probe, np.empty((1, table.num_columns)), reset=first)
+        if state is not None and not isinstance(X, (dict, pa.Table)):
+            table = table.rename_columns(list(state.order))
         return table, probe._columns
 
     def _encoded(self, X: Any) -> Array:
         """Return rows to predict as numbers."""
         state = self._fitted()
         table, _ = self._table(X, state)
-        with _in_python():
+        with _in_python(state.order):
             return replace(state.columns).rows(table, 0)  # a copy, which counts values of unknown category
 
     def _fitted(self) -> _State:
-        if self._state is None:
+        if self._state is None or self._state.mapping is not None:
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' first."
             )
         return self._state
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self._state is not None
+        return self._state is not None and self._state.mapping is None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -608,32 +685,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _places_of_ids(rows: _Rows, ids: Any) -> Array:
-    """Return where the rows with these ids are."""
-    known = {key: place for place, key in enumerate(rows.options.get("ids", ()))}
-    for key in ids if ids is not None else ():
-        if key not in known:
-            raise ValueError(f"Nothing was unlearned: the row with id {key!r} was never learned.")
-    if ids is None:
-        raise ValueError("unlearn needs rows (X and y) or ids.")
-    return np.array([known[key] for key in ids], dtype=np.int64)
-
-
-def _places_of_rows(every: _Rows, rows: _Rows) -> Array:
-    """Return where rows with these values and labels are, each in a place of its own."""
-    own = [tuple(map(str, row.values())) for row in every.table.to_pylist()]
-    free: dict[Any, list[int]] = {}
-    for place, (row, label) in enumerate(zip(own, every.y.tolist(), strict=True)):
-        free.setdefault((row, label), []).append(place)
-    found = []
-    for i, (row, label) in enumerate(zip(rows.table.to_pylist(), rows.y.tolist(), strict=True)):
-        places = free.get((tuple(map(str, row.values())), label))
-        if not places:
-            raise ValueError(f"Nothing was unlearned: row {i} (label {label!r}) was never learned.")
-        found.append(places.pop())
-    return np.array(found, dtype=np.int64)
 
 
 def _common_columns(mine: Columns, theirs: Columns) -> Columns:
@@ -659,33 +710,40 @@ def _common_columns(mine: Columns, theirs: Columns) -> Columns:
     return replace(mine, columns=columns)
 
 
-def finished(model: TableClassifier) -> tuple[Columns, FBTWSVM, int, dict[str, Any]]:
-    """Return columns, classifier, number of rows and names of a fitted model; what is not chosen yet is chosen now."""
+def finished(model: TableClassifier) -> tuple[Columns, FBTWSVM, int]:
+    """Return columns, classifier and number of rows of a fitted model; what is not chosen yet is chosen now."""
     state = model._fitted()
     if state.first is not None:
-        state = model._chosen(state.first, state.names, {}, first=False)
-    return state.columns, state.estimator, state.n_rows, state.names
+        state = model._chosen(state.first, _Known(state.names, state.order, state.classes), first=False)
+    return state.columns, state.estimator, state.n_rows
 
 
-def with_columns(
-    model: TableClassifier, columns: Columns, estimator: FBTWSVM, n_rows: int, names: dict[str, Any]
-) -> TableClassifier:
-    """Give a model what it knows, from a file."""
-    model._state = _State(columns, estimator, n_rows, None, names)
+def learned_state(model: TableClassifier) -> dict[str, Any]:
+    """Return all that a fitted model has learned, by name."""
+    return vars(model._fitted())
+
+
+def with_state(model: TableClassifier, first: tuple[Any, ...] | None, **parts: Any) -> TableClassifier:
+    """Give a model what it knows, from a file; `first` are table, labels and options of the first rows."""
+    model._state = _State(first=None if first is None else _Rows(*first), **parts)
     return model
 
 
-_OPTIONS = {"drop": "drop=[{!r}]", "categorical": "categorical=[{!r}]", "id": "ids"}
-
-
 @contextmanager
-def _in_python() -> Iterator[None]:
-    """Let errors in the data speak of parameters instead of options of the command."""
+def _in_python(names: Sequence[str]) -> Iterator[None]:
+    """Let errors in the data speak of parameters instead of options of the command; `names` are those of columns."""
     try:
         yield
     except DataError as error:
         text = str(error).replace(", or leave such rows out: --on-error skip.", ", or leave such rows out.")
         text = text.replace(", or leave such rows out (--on-error skip)", ", or leave such rows out")
         text = text.replace("--impute median", "impute='median'").replace("The source", "The table")
-        text = re.sub(r"--(drop|categorical) ([^\s,.]+)", lambda m: _OPTIONS[m[1]].format(m[2]), text)
+        for name in sorted(names, key=len, reverse=True):
+            for option in ("drop", "categorical"):
+                text = text.replace(f"--{option} {name}", f"{option}=[{name!r}]")
         raise DataError(text.replace("name it with --id", "give it as ids")) from error
+
+
+def _array(values: Any) -> Any:
+    """Return one array of a column that may be in parts."""
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values

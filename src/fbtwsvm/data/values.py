@@ -85,9 +85,48 @@ def _with_points(texts: Any) -> Any:
     return pc.if_else(pc.and_not(has_point, grouped), marked, numbers)
 
 
+def is_date(values: Any) -> bool:
+    """Whether values are stored as dates or times."""
+    return _is_date(values.type)
+
+
+def _is_empty(values: Any) -> bool:
+    """Whether no value is present, in a column of any type."""
+    if values.null_count == len(values):
+        return True
+    return bool(pa.types.is_floating(values.type) and pc.all(pc.is_nan(values)).as_py())
+
+
+def one_type(one: Any, other: Any) -> tuple[Any, Any]:
+    """Return two parts of a column as arrays of one type: numbers, dates, or else texts."""
+    one, other = plain(one), plain(other)
+    if one.type == other.type:
+        return one, other
+    if _is_empty(one) or _is_empty(other):
+        kind = other.type if _is_empty(one) else one.type
+        return tuple(pa.nulls(len(part), kind) if _is_empty(part) else part for part in (one, other))
+    for fits, kind in ((_is_number, pa.float64()), (_is_date, pa.timestamp("us", "UTC"))):
+        if fits(one.type) and fits(other.type):
+            return tuple(_cast(part, kind) for part in (one, other))
+    return as_texts(one), as_texts(other)
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def _cast(values: Any, kind: Any) -> Any:
+    """Return numbers as floats; dates as times of one time zone, those without one are of UTC."""
+    if pa.types.is_timestamp(kind) and not (pa.types.is_timestamp(values.type) and values.type.tz):
+        return pc.assume_timezone(pc.cast(values, pa.timestamp("us"), safe=False), "UTC")
+    return pc.cast(values, kind, safe=False)
+
+
 def as_numbers(values: Any) -> Array | None:
     """Return values as numbers, NaN where missing, or None if they are not numbers."""
     values = plain(values)
+    if _is_empty(values):
+        return np.full(len(values), np.nan)
     if is_unsupported(values) or _is_date(values.type):
         return None
     if not pa.types.is_string(values.type):
@@ -110,6 +149,8 @@ def as_dates(values: Any) -> Array | None:
     Texts are dates like 2024-03-01, or times like 2024-03-01T10:00:00; those without a time zone are taken for UTC.
     """
     values = plain(values)
+    if _is_empty(values):
+        return np.full(len(values), np.nan)
     if pa.types.is_string(values.type):
         texts = as_texts(values)
         if not pc.all(pc.match_substring_regex(texts, _DATE), min_count=0).as_py():

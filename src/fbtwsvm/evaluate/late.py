@@ -9,13 +9,14 @@ import numpy as np
 
 
 class Waiting(NamedTuple):
-    """A row that waits for its label: when that is known, its number in the stream, and the answer when it came."""
+    """A row that waits for its label: when that is known, its number, the answer when it came, and its options."""
 
     known: int
     number: int
     X: Any
     y: Any
     answer: Any
+    options: dict[str, Any]
 
 
 class LateLabels:
@@ -32,7 +33,7 @@ class LateLabels:
         if numbers.ndim > 1 or numbers.dtype.kind not in "iu" or (numbers.ndim == 0 and numbers < 0):
             raise ValueError(
                 "delay must be a number of rows, 0 or more, or for each row the number of rows that have come when its "
-                f"label is known; got {delay!r}."
+                f"label is known; got {str(delay)[:80]}."
             )
         early = np.flatnonzero(numbers <= np.arange(numbers.size)) if numbers.ndim else np.empty(0)
         if len(early):
@@ -47,15 +48,16 @@ class LateLabels:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, number: int, X: Any, y: Any, answer: Any) -> None:
-        """Add a row that has come, with the answer that it got."""
+    def add(self, number: int, X: Any, y: Any, answer: Any, options: dict[str, Any]) -> None:
+        """Add a row that has come, with the answer that it got and the options with which it is to be learned."""
         if self.delay.ndim == 0:
             known = number + 1 + int(self.delay)
         elif number < len(self.delay):
             known = int(self.delay[number])
         else:
             raise ValueError(f"delay has {len(self.delay):,} entries, and the stream has more rows.")
-        heappush(self._rows, Waiting(known, number, X, y, answer))
+        X, y = (part.copy() if hasattr(part, "copy") else part for part in (X, y))  # the caller may use the array again
+        heappush(self._rows, Waiting(known, number, X, y, answer, options))
 
     def known_at(self, n_rows: int) -> list[Waiting]:
         """Return the rows whose labels are known when so many rows have come, in the order of their labels."""

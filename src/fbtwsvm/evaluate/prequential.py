@@ -110,8 +110,10 @@ class Prequential:
                 report(self.rows, self.score)
                 if snapshot is not None:
                     yield snapshot
-        if self.late is not None:
+        if self.late is not None and len(self.late):
             self._learn_late(self.late.rest())
+            if self.snapshots and self.snapshots[-1].rows == self.rows:  # it has not seen the labels that came last
+                self.snapshots.pop()
         snapshot = self.finish()
         if snapshot is not None:
             yield snapshot
@@ -127,7 +129,7 @@ class Prequential:
         if self.late is None:
             self._test_then_learn(X, y, options)
         else:
-            self._test_then_wait(X, y, self.late)
+            self._test_then_wait(X, y, self.late, options)
         due = self.rows // self.every > (self.rows - len(y)) // self.every
         return self._snapshot() if due else None
 
@@ -146,24 +148,24 @@ class Prequential:
         self._count(y, answers, self.rows)
         self.rows += len(y)
 
-    def _test_then_wait(self, X: Any, y: Any, late: LateLabels) -> None:
+    def _test_then_wait(self, X: Any, y: Any, late: LateLabels, options: dict[str, Any]) -> None:
         """Predict a chunk, row by row, and learn each row when its label is known."""
         for i in range(len(y)):
             self._learn_late(late.known_at(self.rows))  # labels that came before this row
             start = perf_counter()
             answer = self.model.predict(X[i : i + 1]) if hasattr(self.model, "classes_") else None
             self.seconds += perf_counter() - start
-            late.add(self.rows, X[i : i + 1], y[i : i + 1], answer)
+            own = {name: values[i : i + 1] for name, values in options.items()}
+            late.add(self.rows, X[i : i + 1], y[i : i + 1], answer, own)
             self.rows += 1
 
     def _learn_late(self, waiting: list[Waiting]) -> None:
         """Learn rows whose labels are known now; the answers of when they came count."""
         for row in waiting:
             start = perf_counter()
-            options = (
-                {"classes": self.classes} if self.classes is not None and not hasattr(self.model, "classes_") else {}
-            )
-            self.model.partial_fit(row.X, row.y, **options)
+            first = self.classes is not None and not hasattr(self.model, "classes_")
+            classes = {"classes": self.classes} if first else {}
+            self.model.partial_fit(row.X, row.y, **classes, **row.options)
             self.seconds += perf_counter() - start
             self._count(row.y, row.answer, row.number)
 
@@ -178,7 +180,7 @@ class Prequential:
 
     def _snapshot(self) -> Snapshot:
         """Record a snapshot, and return it."""
-        if hasattr(self.model, "inspect"):
+        if hasattr(self.model, "inspect") and hasattr(self.model, "classes_"):
             inspection = self.model.inspect()
         else:
             inspection = Inspection("", 0, 0, bytes=array_bytes(self.model))
@@ -265,10 +267,11 @@ def prequential(
     classes : array-like, default=None
         Classes to pass to the first `partial_fit`, for models that need them.
     delay : int or array-like of int, default=0
-        When labels are known.  A number: each label comes so many rows after its row.  An array: the label of row i is
-        known as soon as `delay[i]` rows have come (the first one is row 0), so `delay[i]` is more than i; a label that
-        is known only after the last row is learned at the end.  The prediction that counts is the one made when the row
-        came; rows are tested and learned one by one, in the order in which their labels come.
+        When labels are known.  A number is relative: with 2, the label of row 0 is known when row 3 comes.  An array
+        has absolute numbers: the label of row i is known as soon as `delay[i]` rows have come in all, so `delay[i]` is
+        at least i + 1.  A label that is known only after the last row is learned at the end.  The prediction that
+        counts is the one made when the row came; rows are tested and learned one by one, whatever the chunks, in the
+        order in which their labels come.  Snapshots count the rows that have come, and score those with a known label.
     progress : bool or None, default=None
         Whether to show a progress bar, which needs rich (extra ``stream``).  None shows one on a terminal if rich is
         installed.

@@ -53,7 +53,7 @@ def export_onnx(model: FBTWSVM | TableClassifier | TableModel, path: str | os.Pa
         If standard operators cannot compute the map, or the model is a pipeline.
     """
     if isinstance(model, TableClassifier):
-        model = TableModel(*finished(model)[:3])
+        model = TableModel(*finished(model))
     if not isinstance(model, FBTWSVM | TableModel):
         raise ValueError(
             f"A {type(model).__name__} has no export to ONNX: give an FBTWSVM, a TableClassifier or a TableModel. Of a "

@@ -39,12 +39,6 @@ class StandardColumns:
         """The largest value of a standardised column."""
         return _MOST / float(np.sqrt(len(self)))
 
-    @property
-    def spread(self) -> Array:
-        """Standard deviation of each column."""
-        spread: Array = 1.0 / (self.factor * np.sqrt(len(self)))
-        return spread
-
     def write(self, X: Any, out: Array) -> None:
         """Write the standardised columns of rows into `out` (n, F)."""
         rows = X.toarray() if sp.issparse(X) else X

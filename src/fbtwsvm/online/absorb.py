@@ -59,11 +59,10 @@ def take_numbers(member: Member, changed: MemberArrays) -> None:
 def next_classes(member: Member, max_lag: int) -> Array:
     """Return the classes near which planes are to be solved next: as many as are one piece; none if none is due.
 
-    A class is due after `max_lag` rows at the latest.
-
-    Those that have grown come first, then those that wait longest.  Others that are half of the way to being due are
-    solved along with them, because much of the work is the same for one class and for several; but not with a class
-    that is so new that it is due again after a few rows.
+    A class is due when it has grown by half, and after `max_lag` rows at the latest.  Those that have grown come first,
+    then those that wait longest.  Others that are half of the way to being due are solved along with them, because much
+    of the work is the same for one class and for several; but not with a class that is so new that it is due again
+    after a few rows.
     """
     growth = member.since_solve / np.maximum(1, member.seen // GROWN)
     waited = (member.clock - member.solved_at) / max_lag

@@ -15,7 +15,7 @@ from ._committee_loops import SMALL, answer_chances, answer_rows
 from .member_columns import used_columns, with_all_columns
 
 _FEW = 4  # rows up to which a loop is faster than BLAS
-_MOST_CHANCES = 2**20  # probabilities of all members that are computed together
+MOST_CHANCES = 2**20  # probabilities of all members that are computed together
 
 
 class RecentChances:
@@ -56,7 +56,7 @@ class CommitteeRule:
             answer_rows(rows, tuple(self.parts), self.firsts, self.weights, chances, answer)
             self.recent.pair = rows, chances
             return answer
-        for part in tiles(0, len(rows), max(1, _MOST_CHANCES // (len(self.parts) * n_classes))):
+        for part in tiles(0, len(rows), max(1, MOST_CHANCES // (len(self.parts) * n_classes))):
             answer_chances(self.chances(rows[part]), self.weights, answer[part])
         return answer
 

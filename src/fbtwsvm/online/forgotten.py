@@ -13,6 +13,8 @@ from .._arrays import Array, class_starts
 from . import axes
 from .kept import Kept
 
+UNKNOWN_TOTAL = 1e100  # of a row that was mapped in another way
+
 
 class Trace(NamedTuple):
     """What is stored of a forgotten row with an id: enough to unlearn it.

@@ -35,7 +35,7 @@ class MemoryReport:
     seen : int
         Number of rows learned.
     trust : ndarray
-        Share of each member in the answer (one member, or up to eight for decay="auto"); they sum to 1.
+        Share of each member in the answer (one member, or up to seven for decay="auto"); they sum to 1.
     members : tuple of str
         Names of these members: how long they remember, and whether they are linear.
     """

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._arrays import Array
+from .forgotten import UNKNOWN_TOTAL, Traces
 from .member import Member
 
 
@@ -42,6 +43,9 @@ def restandardised(member: Member, change: Array) -> Member:
         clone.moments.grams[k] = change @ gram @ change.T
     clone.kept = replace(clone.kept, rows=(clone.kept.rows @ change.T).astype(clone.dtype))
     clone.forgotten.dual_sums = clone.forgotten.dual_sums @ change.T
+    clone.forgotten.traces = Traces(
+        [{key: trace._replace(total=UNKNOWN_TOTAL) for key, trace in clone.forgotten.traces.items()}]
+    )
     return clone
 
 

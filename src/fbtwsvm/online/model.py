@@ -11,7 +11,7 @@ from uuid import uuid4
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import Array, array_bytes, class_starts
+from .._arrays import Array, array_bytes, class_starts, tiles
 from .._steps import Steps, finish
 from .._threads import few_threads
 from ..batch.choose_kernel import KernelChoice, learns_metric
@@ -28,7 +28,7 @@ from ._loops import MOVED, Watch
 from .absorb import Tested, in_pieces, learn_block, learn_rows, next_classes
 from .calibration import CalibrationRows
 from .certificate import duality_gaps
-from .committee import CommitteeRule
+from .committee import MOST_CHANCES, CommitteeRule
 from .drift import HoeffdingDrift
 from .fading import balance, fade, needs_update, start_again, update_weights
 from .heavy import refuse_heavy
@@ -537,8 +537,9 @@ class StreamModel:
         trust, rule = self.trust, self.rule
         assert isinstance(rule, CommitteeRule)
         wrong = np.empty((len(chunk), len(self.members)), dtype=np.bool_)
-        chances = rule.chances(chunk.rows)
-        trust_rows(chances, chunk.labels, trust.weights, trust.slopes, trust.idle, RATE, wrong)
+        for part in tiles(0, len(chunk), max(1, MOST_CHANCES // (len(self.members) * len(self.classes)))):
+            chances, labels = rule.chances(chunk.rows[part]), chunk.labels[part]
+            trust_rows(chances, labels, trust.weights, trust.slopes, trust.idle, RATE, wrong[part])
         for e, member in enumerate(self.members):
             if member.policy.starts_again:
                 detector = HoeffdingDrift()
@@ -684,6 +685,10 @@ class StreamModel:
         if moved or learn:
             self.preparation = Preparation(_renewal, (self.snapshot(), row.X, moved, learn), parameters)
 
+    def begin_answering(self) -> None:
+        """Answer from now on, and not only in preparation; what single rows follow depends on that."""
+        self.answering, self.one_row = True, None
+
     def _take_over(self, model: StreamModel) -> None:
         """Become another model, which has learned the same rows."""
         own = ("published", "one_row", "last_undo", "detector", "drifts", "lineage")
@@ -811,10 +816,12 @@ class StreamModel:
         clone, report = self.copy(), Unlearned()
         clone._flush_calibration()
         renewed_at = self.monitor.since if self.monitor is not None else 0
+        times = np.full(len(chunk), -1)
         for member in clone.members:
             rows_of_member = replace(chunk, rows=member.used(chunk.rows))
             with few_threads(self.n_columns):
-                times = take_out(member, rows_of_member, self.classes, renewed_at, report)
+                found = take_out(member, rows_of_member, self.classes, renewed_at, report, times)
+            times = np.where(times >= 0, times, found)
             clone.tested.remove(times[times >= 0])
             for i in np.flatnonzero(times < self.n_warm_up):  # also those whose time is not known
                 if self.warm_up_matters:

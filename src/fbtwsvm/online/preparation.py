@@ -115,7 +115,7 @@ def _in_pieces(build: Steps[Any], parameters: Parameters) -> Work:
                     model.publish()
                 else:
                     warn(
-                        "A row that came at the end of the warm-up was left out: in the feature map it weighs so much "
+                        "A row that came while a feature map was prepared was left out: in that map it weighs so much "
                         "that all others would be lost next to it. Leave such rows out, or scale them.",
                         UserWarning,
                     )

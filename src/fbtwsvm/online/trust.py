@@ -13,7 +13,7 @@ The probabilities of the committee are the mean of both ways, weighted by their 
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -76,7 +76,3 @@ class Trust:
         clone = self.copy()
         clone.weights = share * self.weights + (1.0 - share) * other.weights
         return clone
-
-    def parts(self) -> dict[str, Any]:
-        """Return the arrays by name."""
-        return {name: getattr(self, name) for name in self.ARRAYS}

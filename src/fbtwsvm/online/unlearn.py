@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._arrays import Array
 from ..model.rows import never_learned
-from .forgotten import Trace
+from .forgotten import UNKNOWN_TOTAL, Trace
 from .kept import Chunk, Kept
 from .member import Member
 
@@ -21,8 +22,7 @@ _SAME_TOTAL = {"float64": 1e-6, "float32": 5e-3}
 _OTHER_VALUES = "Nothing was unlearned: the row with id {!r} was learned with other values."
 REASONS = {
     "landmark": "the row is a landmark of the feature map",
-    "warm_up": "the row was, or may have been, one of the first, from which gamma, the scale or the map was found; "
-    "these do not change",
+    "warm_up": "the row was, or may have been, one of those from which gamma, the scale or the map was found",
     "metric": "the factors of the columns were, or may have been, learned with this row; a metric that is given, or "
     "metric='none', depends on no row",
     "condensed": "the row was taken out of the sums, but may be condensed into the planes: it came without an id",
@@ -34,7 +34,7 @@ REASONS = {
     "planes": "other rows were forgotten while this one was part of the planes: which ones, and their dual variables, "
     "may depend on it",
     "offsets": "offsets and slopes were learned from values of other rows in planes that this one was part of",
-    "trust": "the trust in the half-lives of decay='auto' was learned with this row",
+    "trust": "the trust in the members of decay='auto' was learned with this row",
     "detector": "the drift detector has met this row",
     "residual": "the running mean that says when new landmarks are needed has met this row",
     "columns": "scale, medians and running means of the columns were found with this row",
@@ -113,23 +113,41 @@ class Unlearned:
         return "\n".join(lines)
 
 
-def find_kept(kept: Kept, rows: Chunk) -> Array:
-    """Return the position of each row among the kept ones, matched by id or else by values; -1 if it is not kept."""
+def find_kept(kept: Kept, rows: Chunk, times: Array | None = None) -> Array:
+    """Return the position of each row among the kept ones, matched by id or else by values; -1 if it is not kept.
+
+    `times` are those at which the rows came, as far as they are known (-1 if not): in a member that cuts off columns,
+    different rows may have equal values.
+    """
     positions = np.full(len(rows), -1)
     free = np.ones(len(kept), dtype=bool)
     by_id = {key: i for i, key in enumerate(kept.ids) if key is not None}
-    tolerance = _SAME_FEATURE[str(kept.rows.dtype)]
+    by_time = {time: i for i, time in enumerate(kept.times.tolist())}
     for i, key in enumerate(rows.ids):
         if key is not None:
             positions[i] = by_id.get(key, -1)
+        elif times is not None and times[i] >= 0:
+            positions[i] = by_time.get(int(times[i]), -1)
         else:
             candidates = np.flatnonzero(free & (kept.labels == rows.labels[i]))
-            if len(candidates):
-                difference = np.abs(kept.rows[candidates] - rows.rows[i]).max(axis=1)
-                positions[i] = candidates[difference.argmin()] if difference.min() <= tolerance else -1
+            positions[i] = _find_by_values(kept, rows, i, candidates)
         if positions[i] >= 0:
             free[positions[i]] = False
     return positions
+
+
+def _find_by_values(kept: Kept, rows: Chunk, i: int, candidates: Array) -> int:
+    """Return which of the candidates has the values of a row: one without an id if there is one; -1 if none has."""
+    if not len(candidates):
+        return -1
+    if kept.raw is not None and rows.raw is not None and not sp.issparse(kept.raw):
+        same = (kept.raw[candidates] == rows.raw[i]).all(axis=1)
+    else:
+        apart = np.abs(kept.rows[candidates] - rows.rows[i]).max(axis=1)
+        same = apart <= max(apart.min(), 0.0) if apart.min() <= _SAME_FEATURE[str(kept.rows.dtype)] else apart < 0
+    found = candidates[same]
+    unnamed = [place for place in found if kept.ids[place] is None]
+    return int(unnamed[0] if unnamed else found[0]) if len(found) else -1
 
 
 @dataclass(frozen=True)
@@ -151,14 +169,19 @@ class _Place:
     key: Any = None
 
 
-def take_out(member: Member, rows: Chunk, classes: Array, renewed_at: int, report: Unlearned) -> Array:
+def take_out(
+    member: Member, rows: Chunk, classes: Array, renewed_at: int, report: Unlearned, times: Array | None = None
+) -> Array:
     """Subtract rows from a member and drop their duals; return their times (-1 if a time is not known).
+
+    `times` are those that another member has found.
 
     Raises ValueError for rows that cannot have been learned.
     """
     member.flush()
     kept = member.kept
-    places = [_locate(member, rows, i, int(position), classes) for i, position in enumerate(find_kept(kept, rows))]
+    positions = find_kept(kept, rows, times)
+    places = [_locate(member, rows, i, int(position), classes) for i, position in enumerate(positions)]
     for i, place in enumerate(places):
         if place.position >= 0:
             in_sums = not kept.reserve[place.position] or member.policy.statistics == "all"
@@ -210,7 +233,9 @@ def _locate(member: Member, rows: Chunk, i: int, position: int, classes: Array) 
     if label != k:
         raise ValueError(f"Nothing was unlearned: the row with id {key!r} was learned with another label.")
     if position >= 0:
-        if key is not None and np.abs(kept.rows[position] - row[0]).max() > _SAME_FEATURE[str(row.dtype)]:
+        # Linear members may have been standardised again; the members before them have compared the values.
+        apart = 0.0 if member.policy.linear else np.abs(kept.rows[position] - row[0]).max()
+        if key is not None and apart > _SAME_FEATURE[str(row.dtype)]:
             raise ValueError(_OTHER_VALUES.format(key))
         row = kept.rows[position : position + 1]
         return _Place(row, k, float(kept.weights[position]), int(kept.times[position]), position)
@@ -227,7 +252,7 @@ def _take_out_forgotten(member: Member, place: _Place, i: int, renewed_at: int, 
     if trace is None and member.faded:
         report.add("age", i)
         return False
-    if place.time < renewed_at and renewed_at > 0:
+    if (place.time < renewed_at and renewed_at > 0) or (trace is not None and trace.total == UNKNOWN_TOTAL):
         report.add("remapped", i)
         return False
     total = float(place.row.sum(dtype=np.float64))

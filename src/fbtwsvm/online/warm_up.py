@@ -111,7 +111,7 @@ class WarmUpModel:
             with few_threads(stream_components(parameters)):
                 ready = model.preparation.after(row)
             if isinstance(ready, StreamModel):
-                ready.answering = True
+                ready.begin_answering()
                 return ready.learn(rows.take(slice(i + 1, None)), parameters)
             model = replace(model, preparation=ready)
         return model
@@ -152,7 +152,7 @@ class WarmUpModel:
             provisional = self.provisional.finished()
             return replace(self, provisional=provisional, answers=provisional.answers)
         stream: StreamModel = self.preparation.finished()
-        stream.answering = True
+        stream.begin_answering()
         return stream
 
     def unlearn(self, rows: CheckedRows, parameters: Parameters) -> tuple[WarmUpModel | StreamModel, Unlearned]:
