@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import fbtwsvm
@@ -191,3 +192,17 @@ def test_a_stream_that_goes_on_from_a_fit_warns_too():
     model = FBTWSVM(gamma=0.1, n_components=30, feature_map="fourier", random_state=0).fit(X, y)
     with pytest.warns(ConvergenceWarning):
         model.set_params(max_iter=1, tol=1e-9).partial_fit(X[:1], y[:1])
+
+
+@pytest.mark.parametrize("first", ["dense", "sparse"])
+def test_dense_and_sparse_rows_may_come_in_one_stream(first):
+    X, y = clouds(600, 2)
+    models = []
+    for mixed in (False, True):
+        model = FBTWSVM(gamma=0.1, n_components=30, warm_up=100, random_state=0)
+        for start in range(0, 600, 20):
+            sparse = (first == "sparse") != (mixed and start % 60 == 40)
+            rows = X[start : start + 20]
+            model.partial_fit(sp.csr_matrix(rows) if sparse else rows, y[start : start + 20])
+        models.append(model)
+    np.testing.assert_allclose(models[0].predict_proba(X), models[1].predict_proba(X), atol=1e-9)

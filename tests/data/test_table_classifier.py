@@ -277,3 +277,102 @@ def test_the_example_of_the_docs(capsys):
     exec(example, names)
     assert capsys.readouterr().out.split() in (["[", "True]"], ["[False]"])
     assert names["model"].score(names["orders"][-500:], names["returned"][-500:]) > 0.85
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NaT])
+def test_a_stream_of_records_may_have_gaps_anywhere(missing):
+    """Also in its first row, and where a frame of one row has another type than the one before."""
+    X, y = frame(150)
+    model = TableClassifier(FBTWSVM(**QUICK))
+    for i in range(len(y)):
+        record = X.iloc[i].to_dict()
+        if i % 5 == 0:
+            record[["day", "colour", "size", "price"][i // 5 % 4]] = missing
+        model.partial_fit(pd.DataFrame([record]), y[i : i + 1])
+    assert model.score(X, y) > 0.7
+    model.predict(pd.DataFrame([{"size": 1.0, "price": 2.0, "colour": None, "day": missing}]))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.nan, "x"), (True, 3), (True, "x"), (1.5, "x"), (pd.Timestamp("2024-01-01"), "2024-01-02"),
+        (pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-01", tz="Europe/Oslo")),
+        (np.nan, pd.Timestamp("2024-01-01")),
+    ],
+)  # fmt: skip
+def test_the_type_of_a_column_may_change_in_the_first_rows(one, other):
+    X, y = frame(40)
+    model = TableClassifier(FBTWSVM(**QUICK)).partial_fit(X[:20].assign(z=one), y[:20])
+    model.partial_fit(X[20:].assign(z=other), y[20:])
+    assert model.n_features_in_ == 5
+
+
+def test_many_categories_do_not_depend_on_chunks():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"city": random.choice([f"city {i}" for i in range(25)], 200), "x": random.normal(size=200)})
+    y = (X["x"] > 0).astype(int)
+    one = TableClassifier(FBTWSVM(**QUICK)).partial_fit(X, y)
+    same(stream(TableClassifier(FBTWSVM(**QUICK)), X, y.to_numpy(), 1), one, X)
+
+
+def test_promised_classes_bind_from_the_first_row_on(tmp_path):
+    X, y = frame(100)
+    model = TableClassifier(FBTWSVM(**QUICK)).partial_fit(X[:1], y[:1], classes=["maybe", "no", "yes"])
+    stream(model, X[1:40], y[1:40], 13)
+    fbtwsvm.save(model, tmp_path / "table.fbt")
+    for each in (model, fbtwsvm.load(tmp_path / "table.fbt")):
+        assert list(each.classes_) == ["maybe", "no", "yes"]
+        with pytest.raises(ValueError, match="not in the classes"):
+            each.partial_fit(X[:1], ["never"])
+        stream(each, X[40:], y[40:], 20)
+        assert each.predict_proba(X).shape == (100, 3)
+
+
+@pytest.mark.parametrize("n", [1, 35])
+def test_a_file_of_the_first_rows_goes_on_as_if_it_had_not_been_saved(n, tmp_path):
+    X, y = frame(200)
+    X["kind"] = pd.Categorical(np.where(np.arange(200) % 3, "a", "b"))
+    X["flag"] = np.arange(200) % 2 == 0
+    ids = np.array([f"row {i}" for i in range(200)])
+    model = stream(TableClassifier(FBTWSVM(**QUICK)), X[:n], y[:n], 10, ids=ids[:n], sample_weight=np.full(n, 2.0))
+    fbtwsvm.save(model, tmp_path / "table.fbt")
+    loaded = fbtwsvm.load(tmp_path / "table.fbt")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    for each in (model, loaded):
+        stream(each, X[n:], y[n:], 20, ids=ids[n:])
+    same(model, loaded, X)
+
+
+def test_parameters_that_change_in_mid_stream_are_refused():
+    X, y = frame(200)
+    model = TableClassifier(FBTWSVM(**QUICK)).partial_fit(X, y)
+    model.set_params(estimator__tol=1e-2).partial_fit(X[:5], y[:5])
+    assert model.estimator_.tol == 1e-2
+    with pytest.raises(ValueError, match="estimator__C has changed"):
+        model.set_params(estimator__C=5.0).partial_fit(X[:5], y[:5])
+    model.set_params(estimator__C=1.0, spare=1)
+    with pytest.raises(ValueError, match="columns has changed"):
+        model.partial_fit(X[:5], y[:5])
+
+
+def test_rows_without_weight_are_skipped_and_columns_of_integer_names_are_named(tmp_path):
+    X, y = frame(200)
+    X.columns = range(4)
+    model = stream(TableClassifier(FBTWSVM(**QUICK)), X, y, 50)
+    before = pickle.dumps(model)
+    model.partial_fit(X[:1], y[:1], sample_weight=[0.0])
+    assert pickle.dumps(model) == before
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    fbtwsvm.save(model, tmp_path / "table.fbt")
+    np.testing.assert_array_equal(fbtwsvm.load(tmp_path / "table.fbt").predict(X), model.predict(X))
+
+
+def test_an_empty_copy_takes_weights_and_classes():
+    X, y = frame(300)
+    first = TableClassifier(FBTWSVM(**QUICK)).partial_fit(X, y)
+    weights = np.where(np.arange(300) < 150, 0.0, 1.0)
+    second, third = first.empty_copy().partial_fit(X, y, sample_weight=weights), first.empty_copy()
+    assert second.inspect().seen == 150
+    with pytest.raises(ValueError, match="not in the classes"):
+        third.partial_fit(X, y, classes=["no", "maybe"])

@@ -192,3 +192,27 @@ def test_a_delay_that_cannot_be_is_refused(delay, message):
 def test_a_delay_for_fewer_rows_than_there_are():
     with pytest.raises(ValueError, match="3 entries"):
         delayed([1, 2, 3])
+
+
+def test_a_delay_longer_than_the_stretch_between_snapshots():
+    X, y = clouds(600, 2, seed=3)
+    model = FBTWSVM(gamma=0.1, n_components=30, warm_up=100, random_state=0)
+    run = prequential(model, chunked(X, y, 50), delay=350, every=200, progress=False).run()
+    assert [snapshot.rows for snapshot in run.snapshots] == [200, 400, 600]
+    assert run.snapshots[-1].accuracy == run.summary()["accuracy"]  # with the labels that came at the end
+    assert model.inspect().seen == 600
+
+
+def test_rows_that_wait_are_copies():
+    X, y = clouds(400, 2, seed=3)
+
+    def reused():
+        buffer = np.empty((50, X.shape[1]))
+        for first in range(0, 400, 50):
+            buffer[:] = X[first : first + 50]
+            yield buffer, y[first : first + 50]
+
+    models = [FBTWSVM(gamma=0.1, n_components=30, warm_up=100, random_state=0) for _ in range(2)]
+    for model, chunks in zip(models, (reused(), chunked(X, y, 50)), strict=True):
+        prequential(model, chunks, delay=30, progress=False).run()
+    np.testing.assert_array_equal(models[0].predict_proba(X), models[1].predict_proba(X))

@@ -261,3 +261,16 @@ def test_a_file_of_format_1_may_have_other_parameters_than_its_stream(tmp_path):
     model, plain = fbtwsvm.load(tmp_path / "m.fbt"), fbtwsvm.load(FILES / "model_v1.fbt")
     assert model.estimator.C == 3.0
     assert_same_answers(plain.estimator, model.estimator, np.eye(3, dtype=np.float32))
+
+
+def test_a_committee_of_an_older_file_answers_as_before_and_goes_on():
+    """Before format 6 there was one way to combine members, and none started again."""
+    wanted = json.loads((FILES / "committees" / "v5.json").read_text())
+    model, rows = fbtwsvm.load(FILES / "committees" / "v5.fbt"), np.array(wanted["rows"])
+    np.testing.assert_allclose(model.predict_proba(rows), wanted["probabilities"], atol=0.01)
+    assert len(model.memory_report().members) == 4
+    X, y = clouds(200, 2, n_columns=2)
+    for first in range(0, 200, 7):
+        model.partial_fit(X[first : first + 7], y[first : first + 7])
+    assert model_of(model).members[0].policy.starts_again
+    assert model.score(X, y) > 0.7

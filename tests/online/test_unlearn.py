@@ -302,7 +302,7 @@ def test_trust_and_detectors_are_named_where_they_have_met_the_row():
     assert report.removed == 3
     assert {"trust", "detector", "planes"} <= set(report.remaining)
     assert not report.complete
-    assert "half-lives" in str(report)
+    assert "members" in str(report)
 
 
 def test_support_rows_alone_in_the_sums_leave_a_trace():
@@ -371,3 +371,36 @@ def test_ids_that_cannot_be(ids, message):
     model, _, _ = with_ids({"gamma": 0.1, "n_components": 20, "warm_up": 60})
     with pytest.raises(ValueError, match=message):
         model.unlearn(ids=ids)
+
+
+def test_different_rows_that_linear_members_see_alike_are_told_apart():
+    """Far out, columns are cut off: the rows are equal in the linear members, and only there."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(900, 1))
+    y = (X[:, 0] + 0.3 * random.normal(size=900) > 0).astype(int)
+    X[850], X[860], y[[850, 860]] = 50.0, 60.0, 1
+    model = FBTWSVM(decay="auto", random_state=0, gamma=0.0005)
+    stream(model, X[:850], y[:850], 50)
+    model.partial_fit(X[850:851], y[850:851], ids=["first"])
+    stream(model, X[851:860], y[851:860], 1)
+    model.partial_fit(X[860:861], y[860:861], sample_weight=[5.0])
+    stream(model, X[861:], y[861:], 1)
+    report = model.unlearn(X[860:861], y[860:861], sample_weight=[5.0])
+    assert report.values_removed
+    assert np.float64(60.0).tobytes() not in pickle.dumps(model)
+    assert model.unlearn(X[850:851], y[850:851], ids=["first"]).removed == 1
+
+
+def test_rows_of_a_merged_committee_can_be_unlearned():
+    """The models have standardised their columns differently; what cannot be subtracted any more is named."""
+    X, y = clouds(1600, 2, n_columns=3)
+    X[800:] = 4.0 * X[800:] + 3.0
+    options = {"decay": "auto", "gamma": 0.3, "feature_map": "fourier", "n_components": 40, "warm_up": 200}
+    models = [FBTWSVM(**options, random_state=0) for _ in range(2)]
+    for k, model in enumerate(models):
+        part = slice(800 * k, 800 * (k + 1))
+        stream(model, X[part], y[part], 50, ids=np.arange(800 * k, 800 * (k + 1)))
+    merged = models[0].merge(models[1])
+    for i in (5, 700, 805, 1200, 1590):
+        report = merged.unlearn(X[[i]], y[[i]], ids=[i])
+        assert report.removed == 1 or "remapped" in report.remaining

@@ -124,6 +124,8 @@ def choose_column(name: str, values: Any, choices: Choices, weights: Array, *, f
     If the choice is only `for_now`, a column with mistakes, or with very many texts, is taken for one of categories.
     """
     kind = _kind(name, values, choices)
+    if for_now and kind == "numbers" and name not in choices.numeric and is_missing(values).all():
+        kind = "categories"  # none so far: whatever comes fits
     numbers = as_dates(values) if kind == "dates" else as_numbers(values) if kind == "numbers" else None
     if kind == "categories" or (numbers is None and for_now):
         return _categories(name, as_texts(values), name in choices.categorical, weights, for_now=for_now)
