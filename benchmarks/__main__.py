@@ -38,6 +38,7 @@ PARTS = {
     "one_pass": ("streams.changes:one_pass_table", "one pass against fit"),
     "chunk_sizes": ("streams.changes:chunk_sizes", "accuracy with chunks of 1 to 1,000 rows"),
     "ten_streams": ("streams.ten_streams", "accuracy and speed on ten streams, beside river's forest and SGD"),
+    "ten_streams_ours": ("streams.ten_streams:ours", "accuracy on the ten streams of FBTWSVM alone, beside 0.5.0"),
     "generated_streams": ("streams.generated", "accuracy on ten streams from river's generators, beside five peers"),
     "moving_columns": ("streams.generated:columns", "accuracy where the columns that matter change twice"),
     "stream_speed": ("streams.ten_streams:speed", "rows a second of a stream, beside river's forest and SGD"),

@@ -133,27 +133,31 @@ class _Known(NamedTuple):
 class TableClassifier(ClassifierMixin, BaseEstimator):
     """An FBTWSVM for tables: columns of unequal scale, categories, dates and gaps.
 
-    A pipeline of scikit-learn does this for `fit`, but a pipeline has no `partial_fit`.  Numbers are brought to one
-    scale, categories become one-hot columns, dates become days, and gaps are filled.
+    Numbers are brought to one scale, categories become one-hot columns, dates and times become days since 1970 (UTC),
+    and gaps are filled; texts such as "NA", "None" and "?" are gaps.  A pipeline of scikit-learn does this for `fit`,
+    but it has no `partial_fit`.
 
     On a stream, kinds of columns, scale and fillings are found from the first rows (as many as the warm-up of the
-    classifier, 500 by default), which are collected until then; a provisional model answers meanwhile.  Categories may
-    come at any time.  A scale that moves later is followed by the classifier's metric, if that is learned
-    (`metric="auto"` and `gamma="auto"`): it is learned again when rows move away from the landmarks or the error rate
-    rises, and the sums are carried over.
+    classifier, 500 by default), which are collected until then; a provisional model, whose columns are chosen again
+    from time to time, answers meanwhile.  New categories may come at any time, up to `spare` of them in each column.  A
+    scale that moves later is followed by the classifier's metric, if that is learned (`metric="auto"` and
+    `gamma="auto"`) and `decay="auto"`: it is learned again when rows move away from the landmarks or the error rate
+    rises, and what was summed up before is carried over.
 
     Parameters
     ----------
     estimator : FBTWSVM or None, default=None
         The classifier; None is FBTWSVM().  It is cloned, never changed.
     categorical : sequence of str, default=()
-        Columns that hold categories, whatever their values look like.  Other columns of texts are recognised.
+        Columns that hold categories, whatever their values look like.  Columns of other texts than numbers and dates
+        are recognised; more than 50 different texts, which hardly repeat, must be named here.  Columns of an array
+        have the names x0, x1, ...
     numeric : sequence of str, default=()
         Columns that hold numbers or dates.
     drop : sequence of str, default=()
         Columns that are not used.
     encode : {"onehot", "ordinal"}, default="onehot"
-        How categories become numbers.
+        How categories become numbers: by a column for each, or by their number in alphabetical order.
     impute : {"median", "error"}, default="median"
         Gaps get the median of a column of numbers, or the most frequent category; or they are an error.
     scale : {"standard", "minmax", "none"}, default="standard"

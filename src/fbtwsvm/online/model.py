@@ -37,7 +37,7 @@ from .landmarks import ResidualMonitor, choose_landmarks
 from .member import Member
 from .member_columns import with_all_columns
 from .merge import join, restandardised
-from .newest import LEAST_ROWS, MOST_COLUMNS, NewestRows, Studies
+from .newest import LEAST_ROWS, MOST_COLUMNS, ROWS_OF_COLUMN, NewestRows, Studies
 from .one_row import OneRow
 from .policy import Policy, features_of, possible_policies
 from .preparation import Preparation
@@ -639,7 +639,7 @@ class StreamModel:
         assert self.newest is not None
         assert self.spread is not None
         X, labels = self.newest.last(max(LEAST_ROWS, self.clock - self.studies.changed))
-        if len(X) < LEAST_ROWS:
+        if len(X) < max(LEAST_ROWS, ROWS_OF_COLUMN * X.shape[1]):
             return None
         return (yield from study(
             X, labels, self.mapping, self.spread, self.n_components, self.seed, any_gamma=self.any_gamma

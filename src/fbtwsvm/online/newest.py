@@ -16,7 +16,7 @@ _ROOM = 1000  # places for the rows of one call, so that it can be undone
 _AGES = (200, 500, 1000, 2000, 4000)  # rows since a change after which a metric is learned
 _OFTEN = 500  # rows between two studies of rows that have moved
 MOST_STUDIES = len(_AGES)  # after a change
-LEAST_ROWS = 200  # fewer rows tell too little
+LEAST_ROWS, ROWS_OF_COLUMN = 200, 5  # fewer rows, or fewer for each column, tell too little
 
 
 class NewestRows:
