@@ -27,7 +27,7 @@ from fbtwsvm.report.command_line import shown_command
 from fbtwsvm.report.tables import class_rows
 
 PHONE, PAPER, DESK = 390, 718, 1280
-TITLES = ["Accuracy, tested before learned", "Speed", "Memory", "Trust in the half-lives", "Class balance", "Confusion"]
+TITLES = ["Accuracy, tested before learned", "Speed", "Memory", "Trust in the members", "Class balance", "Confusion"]
 TITLES += ["Important columns", "Decision regions"]
 SOURCE = "generate:rbf?rows=6000&features=2&classes=3&centroids=6&spread=0.2&drift_every=2000&seed=1"
 

@@ -72,7 +72,6 @@ class StreamModel:
     stage: ClassVar[str] = "stream"
     published: Published | None = None
     one_row: OneRow | None = None  # how single rows are learned, until something else changes the model
-    last_undo: Undo | None = None  # of the last call that was more than a single row
 
     def __init__(
         self,
@@ -220,8 +219,7 @@ class StreamModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but what predictions and single rows use, which follows from the rest."""
-        derived = ("published", "one_row", "last_undo")
-        return {name: value for name, value in vars(self).items() if name not in derived}
+        return {name: value for name, value in vars(self).items() if name not in ("published", "one_row")}
 
     def copy(self) -> StreamModel:
         """Return a copy to change; both share what is never changed in place."""
@@ -232,7 +230,7 @@ class StreamModel:
         clone.tested, clone.detector, clone.monitor, clone.newest = deepcopy(parts)
         clone.pending_calibration, clone.drifts = list(self.pending_calibration), list(self.drifts)
         clone.preparation = None if self.preparation is None else self.preparation.copy()
-        clone.published = clone.one_row = clone.last_undo = None
+        clone.published = clone.one_row = None
         return clone
 
     def snapshot(self) -> StreamModel:
@@ -242,7 +240,7 @@ class StreamModel:
         clone.trust, clone.newest = self.trust.copy(), deepcopy(self.newest)
         clone.tested, clone.pending_calibration = deepcopy(self.tested), list(self.pending_calibration)
         clone.detector, clone.drifts = None, []
-        clone.published = clone.one_row = clone.preparation = clone.last_undo = None
+        clone.published = clone.one_row = clone.preparation = None
         return clone
 
     @property
@@ -344,8 +342,7 @@ class StreamModel:
             return False
         one = self.one_row
         if one is None or not one.ready():
-            self.one_row = None  # it must not be used again if one of the next lines is interrupted
-            self._forget_undo()
+            self.one_row = None  # it must not be used again if the next line is interrupted
             one = self.one_row = OneRow(self)
         own, weight = one.codes.get(rows.y.tolist()[0]), rows.weights.item()
         if own is None:
@@ -365,21 +362,13 @@ class StreamModel:
                 self.one_row = None
         return learned
 
-    def _forget_undo(self) -> None:
-        """Free what the last call has saved, once it is done: it may hold arrays that single rows are to change."""
-        if self.last_undo is not None and (self.published is None or self.published.undo is None):
-            self.last_undo.clear()
-            self.last_undo = None
-
     def _begin_change(self, undo: Undo, *, in_place: bool = True) -> None:
         """Save in `undo` what changes in every call that is more than a single row, and let `take_back` find it.
 
         If nothing changes `in_place`, attributes stay the arrays that single rows have.
         """
-        # First: it is part of what is saved, so that `take_back` finds it again if it is itself interrupted.
-        self._forget_undo()
-        self.published, self.last_undo = Published(self.answers, undo), undo
         undo.keep(self, *(("pending_calibration", "drifts") if in_place else ()))
+        self.published = Published(self.answers, undo)
         self.trust.remember(undo, in_place=in_place)
         for part in (self.monitor, self.newest):
             if part is not None:
@@ -691,7 +680,7 @@ class StreamModel:
 
     def _take_over(self, model: StreamModel) -> None:
         """Become another model, which has learned the same rows."""
-        own = ("published", "one_row", "last_undo", "detector", "drifts", "lineage")
+        own = ("published", "one_row", "detector", "drifts", "lineage")
         vars(self).update({name: value for name, value in vars(model).items() if name not in own})
         self.preparation, self.answering = None, True
 

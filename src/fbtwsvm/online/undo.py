@@ -41,20 +41,17 @@ class Undo:
         if key not in self._parts:
             self._parts[key] = (array, index, array[index].copy())
 
-    def clear(self) -> None:
-        """Forget everything, when nothing is undone any more; what is saved may hold this object itself."""
-        self._before = None
-        self._things.clear()
-        self._parts.clear()
-
     def restore(self) -> None:
         """Restore everything that was saved."""
         for array, index, part in reversed(self._parts.values()):  # parts may overlap: the one saved first is right
             array[index] = part
         for thing, before in self._things.values():
-            vars(thing).update(before)
+            vars(thing).update({name: value for name, value in before.items() if name != "published"})
         if self._before is not None:
             self._before()
+        for thing, before in self._things.values():  # the last step: until then, `published` leads here again
+            if "published" in before:
+                thing.published = before["published"]
 
 
 class Published(NamedTuple):

@@ -131,7 +131,8 @@ def trust(ax: Axes, model: TableModel) -> None:
     bars = ax.barh(report.members, report.trust, color=BLUE, height=0.6)
     ax.bar_label(bars, [f"{share:.2f}" for share in report.trust], fontsize=9, padding=2)
     ax.invert_yaxis()
-    ax.margins(x=0.15)
+    ax.margins(x=0.25)
+    ax.xaxis.set_major_locator(MaxNLocator(4, steps=_STEPS))
     ax.set(xlabel="trust", ylabel="member")
 
 
