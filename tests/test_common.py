@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fbtwsvm import FBTWSVM, FBTWSVMCV
+from fbtwsvm import FBTWSVM, FBTWSVMCV, TableClassifier
 from fbtwsvm.features import AdditiveIntersectionFeatures, ExactKernel, FourierFeatures, NystroemFeatures
 
 
@@ -15,6 +15,8 @@ from fbtwsvm.features import AdditiveIntersectionFeatures, ExactKernel, FourierF
         FBTWSVM(feature_map="nystroem", n_components=3, gamma="scale"),
         FBTWSVM(feature_map="fourier", n_components=40),
         FBTWSVMCV(gamma=[0.01, 0.1], C=[1.0], reg=[0.01], membership=None, cv=2, random_state=0),
+        TableClassifier(),
+        TableClassifier(FBTWSVM(kernel="linear"), dtype="float32"),
         FourierFeatures(),
         FourierFeatures(orthogonal=True),
         NystroemFeatures(),

@@ -28,6 +28,7 @@ DOCUMENTED = [
     features.ExactKernel,
     features.AdditiveIntersectionFeatures,
     fbtwsvm.FBTWSVMCV,
+    fbtwsvm.TableClassifier,
     fbtwsvm.save,
     fbtwsvm.load,
     plot.decision_regions,

@@ -332,8 +332,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         rows, names = self._rows(X, y, state, sample_weight=sample_weight, ids=ids)
         rows = rows.with_weight()
         if not len(rows):
-            if state is None:
-                raise ValueError("Every sample_weight is zero: there is no row to learn from.")
             return self
         if state is None:
             order = tuple(rows.table.column_names)
@@ -634,11 +632,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         table, names = self._table(X, state)
         labels = _check_y(y, multi_output=False, y_numeric=False, estimator=self)
         options: dict[str, Any] = {}
-        if sample_weight is not None and np.shape(sample_weight) == labels.shape and not np.any(sample_weight):
-            options["sample_weight"] = np.zeros(len(labels))  # rows that are skipped, which scikit-learn refuses
-        elif sample_weight is not None:
-            sizes = np.empty((table.num_rows, 1))
-            options["sample_weight"] = _check_sample_weight(sample_weight, sizes, ensure_non_negative=True)
+        if sample_weight is not None:
+            given = np.asarray(sample_weight)
+            if state is not None and given.shape == labels.shape and not given.any():
+                options["sample_weight"] = np.zeros(len(labels))  # rows that are skipped, which scikit-learn refuses
+            else:
+                sizes = np.empty((table.num_rows, 1))
+                options["sample_weight"] = _check_sample_weight(sample_weight, sizes, ensure_non_negative=True)
         if ids is not None:
             options["ids"] = checked_ids(ids)
         check_consistent_length(labels, np.empty(table.num_rows), *options.values())
