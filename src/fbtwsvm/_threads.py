@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from threading import Event, Lock, local
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
@@ -29,15 +30,19 @@ def _blas() -> list[Any]:
     return [library for library in _controller().lib_controllers if library.user_api == "blas"]
 
 
+class _User:
+    """Somebody who wants one BLAS thread."""
+
+
 class _OneBlasThread:
     """The limit of one BLAS thread, as long as anybody wants it."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._wanted_by: set[object] = set()
+        self._wanted_by: WeakSet[_User] = WeakSet()  # one that is interrupted before its end is gone with its call
         self._before: list[tuple[Any, int]] = []  # BLAS libraries and their numbers of threads
 
-    def begin(self, user: object) -> None:
+    def begin(self, user: _User) -> None:
         """Set the limit, unless it is set."""
         with self._lock:
             if not self._before:
@@ -47,7 +52,7 @@ class _OneBlasThread:
                     blas.set_num_threads(1)
             self._wanted_by.add(user)
 
-    def end(self, user: object) -> None:
+    def end(self, user: _User) -> None:
         """Lift the limit if nobody else wants it; that can be repeated after an interrupt."""
         with self._lock:
             self._wanted_by.discard(user)
@@ -70,7 +75,7 @@ _WORKER = _Worker()
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Return a context with one BLAS thread."""
-    user = object()
+    user = _User()
     try:
         _ONE_BLAS_THREAD.begin(user)
         yield
