@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from fbtwsvm import _threads
 from fbtwsvm import _threads as threads
 
 N_JOBS = [1, 2, 4, -1, None]
@@ -158,10 +157,10 @@ def test_an_interrupt_between_two_steps_of_a_lock_is_still_an_interrupt(monkeypa
 
 def test_somebody_who_never_came_to_the_end_does_not_count_for_ever():
     """An interrupt may come before the end of a context is reached."""
-    begun = _threads._User()
-    _threads._ONE_BLAS_THREAD.begin(begun)
+    begun = threads._User()
+    threads._ONE_BLAS_THREAD.begin(begun)
     assert blas_threads() == 1
     del begun
-    with one_blas_thread():
+    with threads.one_blas_thread():
         assert blas_threads() == 1
     assert blas_threads() == 2
