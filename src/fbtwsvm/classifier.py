@@ -207,7 +207,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         "auto" keeps a committee of up to seven models: with half-lives of 10, 100 and 1,000 rows and without decay, on
         the feature map and (without that of 10) on the standardised columns themselves.  Those without decay start
         again when their error rate rises.  All are weighed by how well they classify new rows before learning them.
-        That takes about four times the work, and `decision` and `multiclass` are not used.
+        That takes several times the work, and `decision` and `multiclass` are not used.
     half_life : float or None, default=None
         Stream: number of rows after which half of a row's weight is left; an alternative to `decay`.
     accept : {"kkt", "inside", "outside", "all"}, default="kkt"
