@@ -97,9 +97,9 @@ def newton_for_all(monkeypatch):
         monkeypatch.setattr(choose, name, value)
     solved, solve = [], choose.solve_newton
 
-    def counted(reader, problem, grams, todo, *rest):
+    def counted(reader, boxes, problem, grams, todo, *rest):
         solved.append(todo)
-        solve(reader, problem, grams, todo, *rest)
+        return solve(reader, boxes, problem, grams, todo, *rest)
 
     monkeypatch.setattr(choose, "solve_newton", counted)
     return solved

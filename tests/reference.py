@@ -9,6 +9,8 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
+from fbtwsvm.batch.row_homes import MemoryHome
+from fbtwsvm.model.rows import TrainingRows
 from fbtwsvm.solver import choose
 from fbtwsvm.solver.dual import solve_features
 from fbtwsvm.solver.factors import gram_matrix
@@ -75,7 +77,14 @@ def solve_newton_for_all(rows, box, problem):
     means = class_means(rows, problem.weights, problem.starts)
     blocks = [problem.block(k) for k in range(problem.n_classes)]
     grams = [gram_matrix(rows[block], problem.weights[block]) for block in blocks]
-    return choose._solve_many_rows(rows, box, problem, means, grams, seed=0)
+    return choose._solve_many_rows(rows, box, problem, means, grams, 0, home_of(rows, problem))
+
+
+def home_of(rows, problem):
+    """Return the home of mapped rows in memory."""
+    every = np.arange(len(rows))
+    training = TrainingRows(rows, every, problem.weights, problem.starts, every, problem.weights, small=False)
+    return MemoryHome(training, rows, None)
 
 
 def make_problem(sizes, n_columns, seed, weighted, tol=1e-10):

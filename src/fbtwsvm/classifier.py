@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import closing
+from copy import copy
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from numbers import Integral, Real
 from operator import attrgetter, is_
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_feature_names, _check_sample_weight, validate_data
 
 from ._arrays import Array
 from ._log import shown, warn
@@ -24,13 +26,18 @@ from .batch.fit import fit_rows, fits_in_memory
 from .batch.hold_out import group_numbers
 from .batch.model import BatchModel
 from .batch.spool import Spool, are_chunks, chunks_of
+from .cluster.answers import accuracy, lazy_answers
+from .cluster.facts import look_at
+from .cluster.fit import fit_collection
+from .cluster.partitions import Partitions, is_collection
+from .cluster.rows import PartitionedRows
 from .features.kernels import KERNELS, Kernel, check_domain
 from .model.check_values import all_below, check_first_values, check_spread, check_values
-from .model.decision import Answers
+from .model.decision import Answers, AnswersOnly
 from .model.importances import gradients, importances
 from .model.inspection import Inspection
 from .model.mapping import Mapping
-from .model.rows import CheckedRows, check_class_names, row_bytes
+from .model.rows import LARGE, CheckedRows, check_class_names, row_bytes
 from .model.settings import Parameters
 from .online.after_fit import stream_from, unlearn_from, unlearn_ids_from
 from .online.inspect import MemoryReport, report
@@ -47,7 +54,6 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 _MOST_WITH_IDS = 64 * 2**20  # bytes of training rows with ids, which a fit keeps
 _SCALED_KERNELS = ("rbf", "laplacian", "linear")  # kernels that see columns by their scale
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
-_FEW_ROWS = 10_000  # chunks with so many rows in all are learned as one array
 _USUAL = 1e15  # values up to which no check of their size is needed
 ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state")  # parameters that may change on a stream
 _OF_EXACT_MAP = ("kernel", "gamma", "metric")  # parameters that a fitted map depends on
@@ -250,6 +256,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Stream: number of rows stored at the last re-solve; `memory_report` shows them.
     n_iter_ : int
         Largest number of sweeps that a plane needed.
+    n_passes_ : int
+        How often the rows of a Dask collection were read; after a fit on one only.
     duality_gap_ : ndarray of shape (n_classes, n_classes)
         Relative duality gap of every plane; zero on the diagonal.
     gamma_ : float or None
@@ -393,6 +401,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     planes_ = _attribute("planes", axes=(0, 1))
     duality_gap_ = _attribute("gaps", axes=(0, 1))
     n_iter_ = _attribute("n_iter")
+    n_passes_ = _attribute("n_passes")
     gamma_ = _attribute("gamma")
     n_support_ = _attribute("n_support", axes=(0,))
     support_ = _attribute("support")
@@ -497,21 +506,20 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         with shown(self.verbose):
-            if are_chunks(X, y):
+            if is_collection(X):
+                model, columns = self._fit_collection(X, y, sample_weight, ids, groups)
+            elif are_chunks(X, y):
                 model, columns = self._fit_chunks(X, sample_weight, ids, groups)
             else:
                 model, columns = self._fit(X, y, sample_weight, ids, groups)
         self._warn_of_gap(float(model.gaps.max()))
         return self._publish(model, columns=columns, promised=None)
 
-    def _warn_of_spread(self, X: Any) -> None:
+    def _warn_of_spread(self, message: str | None) -> None:
         """Warn if columns differ so much in scale that the kernel sees only some of them."""
-        if not isinstance(self.feature_map, str) or self.kernel not in _SCALED_KERNELS:
+        if message is None or not isinstance(self.feature_map, str) or self.kernel not in _SCALED_KERNELS:
             return
-        if not isinstance(self.metric, str):  # it is there to bring columns to one scale
-            return
-        message = check_spread(X)
-        if message is not None:
+        if isinstance(self.metric, str):  # a given metric is there to bring columns to one scale
             warn(message, UserWarning)
 
     def _warn_of_gap(self, largest: float) -> None:
@@ -538,6 +546,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             The class that wins the DAG or the vote.
         """
         answers = self._fitted().model.answers
+        if is_collection(X):
+            return self._lazily(X, "predict", answers.classes.dtype)
         labels: Array = answers.classes[self._decide(answers, X, answers.rule.winners)]
         return labels
 
@@ -558,6 +568,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """
         learned = self._fitted()
         answers, every = learned.model.answers, learned.classes
+        if is_collection(X):
+            return self._lazily(X, "decision_function", columns=None if len(every) == 2 else every)
         if len(answers.classes) == len(every) == 2:
             return self._decide(answers, X, answers.rule.margins)
         scores = learned.spread(self._decide(answers, X, answers.rule.scores), (1,), fill=-1.0)
@@ -582,6 +594,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """
         learned = self._fitted()
         answers = learned.model.answers
+        if is_collection(X):
+            return self._lazily(X, "predict_proba", columns=learned.classes)
         return learned.spread(self._decide(answers, X, answers.rule.probabilities), (1,))
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -597,8 +611,32 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes)
             `log(predict_proba(X))`; minus infinity for a class that was promised and has no rows yet.
         """
+        if is_collection(X):
+            return self._lazily(X, "predict_log_proba", columns=self._fitted().classes)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame, Dask collection} of shape (n_samples, n_features)
+            Rows to classify.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The share of the rows, by weight, that are classified correctly; also of a Dask collection, which is
+            computed.
+        """
+        if is_collection(X):
+            return accuracy(self._answering(), X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def plane_values(self, X: Any, near: Any, pushed: Any) -> Array:
         """Value h.u of one plane: about zero at its own class, -1 or less beyond the other's margin.
@@ -621,6 +659,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         known = answers.classes.tolist()
         if near not in known or pushed not in known or near == pushed:
             raise ValueError(f"near and pushed must be two different classes of {known}, got {near!r} and {pushed!r}.")
+        if is_collection(X):
+            return self._lazily(X, "plane_values", answers.mapping.dtype, arguments=(near, pushed))
         a, b = known.index(near), known.index(pushed)
         return self._decide(answers, X, lambda rows: rows @ answers.rule.shown_planes[a, b])
 
@@ -641,6 +681,10 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             The gradient at each row.
         """
         answers = self._fitted().model.answers
+        if is_collection(X):
+            return self._lazily(
+                X, "gradients", columns=getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+            )
         return gradients(answers, self._readable(answers, X))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
@@ -687,6 +731,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         >>> bool(model.score(X[1200:], y[1200:]) > 0.9)
         True
         """
+        if is_collection(X):
+            return self._learn_collection(X, y, classes, sample_weight, ids)
         rows, columns, promised = self._check_stream(X, y, sample_weight, ids, classes)
         parameters = self._parameters()
         model = self._going_on(parameters)
@@ -864,7 +910,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             )
         if groups is not None:
             groups = group_numbers(groups, X)
-        self._warn_of_spread(X)
+        self._warn_of_spread(check_spread(X))
         mapped, names = fits_in_memory(parameters, X), None if ids is None else rows.ids
         return fit_rows(parameters, X, y, weights, ids=names, mapped=mapped, groups=groups), columns
 
@@ -883,11 +929,62 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             return X, y
 
         with closing(Spool(chunks_of(chunks), check)) as rows:
-            few = len(rows) <= _FEW_ROWS
-            self._warn_of_spread(rows[:_FEW_ROWS])
+            few = len(rows) <= LARGE
+            self._warn_of_spread(check_spread(rows[:LARGE]))
             data: tuple[Any, Any] = (rows[:], rows.y[:]) if few else (rows, rows.y)
             model = fit_rows(parameters, *data, None, mapped=few)
         return model, probe._columns
+
+    def _fit_collection(
+        self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any
+    ) -> tuple[BatchModel, dict[str, Any]]:
+        """Fit the rows of a Dask collection."""
+        for name, value in (("ids", ids), ("groups", groups)):
+            if value is not None:
+                raise ValueError(f"{name} cannot be given beside a Dask collection: fit an array, or use partial_fit.")
+        rows, columns = collected_rows(self, X, y, sample_weight)
+        self._warn_of_spread(rows.facts.warning)
+        return fit_collection(parameters_of(self), rows), columns
+
+    def _learn_collection(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> Self:
+        """Learn the partitions of a Dask collection as chunks, in order: all of them, or none."""
+        if ids is not None:
+            raise ValueError("ids cannot be given beside a Dask collection: learn its partitions one by one.")
+        if y is None:
+            raise ValueError("partial_fit needs the labels y of a Dask collection.")
+        learner, done = copy(self), 0
+        for p, *chunk in Partitions(X, y, sample_weight).in_order():
+            rows, labels, weights = chunk
+            if not rows.shape[0] and not len(labels):
+                continue
+            try:
+                learner.partial_fit(rows, np.asarray(labels), classes, weights)
+            except ValueError as error:
+                raise ValueError(f"Nothing was learned. Partition {p}: {error}") from error
+            done += 1
+        if not done:
+            raise ValueError("The collection has no rows.")
+        self.__dict__.pop("_checked_columns", None)
+        self._learned = learner._learned
+        return self
+
+    def _lazily(
+        self,
+        X: Any,
+        method: str,
+        dtype: Any = np.float64,
+        columns: Array | None = None,
+        arguments: tuple[Any, ...] = (),
+    ) -> Array:
+        """Return what a method answers for a Dask collection, as a collection that is computed when it is needed."""
+        answers: Array = lazy_answers(self._answering(), X, method, np.dtype(dtype), columns, arguments)
+        return answers
+
+    def _answering(self) -> Self:
+        """Return an estimator that only answers, as this one does now."""
+        probe, learned = self._probe(), self._fitted()
+        probe._learned = replace(learned, model=cast(Model, AnswersOnly(learned.model.answers)))
+        return probe
 
     def _checked(
         self, X: Any, y: Any, *, first: bool = True, sparse: bool = True, dtype: Any = None, probe: Any = None
@@ -1011,7 +1108,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             if isinstance(fresh, StreamModel) and (fresh is not self._model or fresh.n_solves != solves):
                 self._warn_of_gap(fresh.largest_gap)
             if isinstance(fresh, StreamModel) and not isinstance(model, StreamModel):
-                self._warn_of_spread(rows.X if model is None else model.rows.join(rows).X)
+                self._warn_of_spread(check_spread(rows.X if model is None else model.rows.join(rows).X))
             return self._publish(fresh, columns=columns, promised=promised)
         except BaseException:
             if isinstance(model, (StreamModel, WarmUpModel)):
@@ -1101,6 +1198,29 @@ def _as_tuple(values: Any) -> Any:
         return values
     items = array.tolist()
     return tuple(items) if array.ndim == 1 else tuple(map(_as_tuple, items)) if array.ndim else items
+
+
+def collected_rows(estimator: FBTWSVM, X: Any, y: Any, sample_weight: Any) -> tuple[PartitionedRows, dict[str, Any]]:
+    """Check the rows of a Dask collection, in one pass; return them, and the number and names of their columns."""
+    if y is None:
+        raise ValueError("fit needs the labels y of a Dask collection.")
+    partitions = Partitions(X, y, sample_weight)
+    probe = clone(estimator)
+    _check_feature_names(probe, partitions.X._meta, reset=True)
+    probe.n_features_in_ = partitions.n_columns
+    facts = look_at(partitions, partial(_check_partition, probe), estimator.class_weight)
+    return PartitionedRows(partitions, facts), probe._columns
+
+
+def _check_partition(probe: FBTWSVM, X: Any, y: Any, weights: Any) -> tuple[Any, Array, Array]:
+    """Check the rows of one partition, as `fit` checks all rows; return them with labels and weights."""
+    X, labels, _ = probe._checked(X, np.asarray(y), first=False, dtype=[np.float64, np.float32])
+    if weights is None:
+        return X, labels, np.ones(len(labels))
+    given = np.asarray(weights)
+    if given.shape == labels.shape and not np.any(given):  # which scikit-learn refuses
+        return X, labels, np.zeros(len(labels))
+    return X, labels, _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def check_parameters(estimator: FBTWSVM) -> None:

@@ -27,7 +27,7 @@ def rows():
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch):
     """So many rows, of chunks, are no longer learned as one array."""
-    monkeypatch.setattr("fbtwsvm.classifier._FEW_ROWS", 3000)
+    monkeypatch.setattr("fbtwsvm.classifier.LARGE", 3000)
 
 
 def model(**changes):
@@ -83,9 +83,9 @@ def test_rows_whose_mapped_form_is_too_large_are_mapped_in_tiles(rows, monkeypat
     place[:] = X[:N]
     place.flush()
     read_only = np.memmap(tmp_path / "rows", dtype=np.float32, mode="r", shape=(N, 4))
+    monkeypatch.setattr("fbtwsvm.batch.prepare.LARGE", 1000)  # both choose on the same sample
     whole = model().fit(read_only, y[:N])
     monkeypatch.setattr("fbtwsvm.batch.fit._MOST_MAPPED", 400_000)
-    monkeypatch.setattr("fbtwsvm.batch.prepare._MAP_SAMPLE", 1000)
     monkeypatch.setattr(UnmappedHome, "tile", 512)
     largest = []
     seen = Mapping.rows
@@ -111,8 +111,7 @@ def test_nystroem_gamma_and_size_are_chosen_on_chunks_too(rows):
 
 
 def test_the_same_for_every_number_of_threads(rows, monkeypatch):
-    monkeypatch.setattr("fbtwsvm.solver.newton._PIECE", 1024)  # so that there is work for several threads
-    monkeypatch.setattr("fbtwsvm.solver.newton._TILE", 512)
+    monkeypatch.setattr("fbtwsvm.batch.row_homes._PIECE", 1024)  # so that there is work for several threads
     monkeypatch.setattr(UnmappedHome, "tile", 512)
     X, y = rows
     one, two = (model(n_jobs=n).fit(Chunks(X[:N], y[:N])) for n in (1, 2))

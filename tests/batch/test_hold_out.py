@@ -67,7 +67,7 @@ def test_groups_by_name():
 def test_a_sample_has_all_classes():
     y = np.repeat([0, 1, 2], [5000, 40, 3])
     rows = arrange(np.random.default_rng(0).normal(size=(len(y), 2)), y, np.ones(len(y)), 3, merge=False)
-    chosen = sample_rows(rows, 1000, np.random.default_rng(0))
+    chosen = sample_rows(rows.starts, 1000, np.random.default_rng(0))
     assert np.bincount(y[chosen]).tolist() == [991, 8, 3]
     assert (np.diff(chosen) > 0).all()
 

@@ -61,7 +61,7 @@ def test_landmarks_are_known_by_their_values_and_by_their_places():
     mapping, _ = fitted(NystroemFeatures(gamma=0.5, n_components=7, random_state=0))
     held = mapping.is_landmark(X)
     assert held.sum() == mapping.landmarks(ROWS).sum() == 7
-    assert sorted(mapping.landmark_places(ROWS)) == np.flatnonzero(held).tolist()
+    assert sorted(ROWS.index[mapping.landmarks(ROWS)]) == np.flatnonzero(held).tolist()
     assert mapping.renewable
 
 

@@ -8,9 +8,9 @@ import pytest
 from fbtwsvm import FBTWSVM
 from fbtwsvm.solver import choose
 from fbtwsvm.solver.factors import gram_matrix
-from fbtwsvm.solver.newton import RowReader
+from fbtwsvm.solver.row_reader import GivenBoxes
 from helpers import noisy_rows
-from reference import SINGLE, certificate, class_means, largest_error, make_problem, solve_cold
+from reference import SINGLE, certificate, class_means, home_of, largest_error, make_problem, solve_cold
 
 
 def solve_mapped(rows, box, problem, multiples=(1.0,)):
@@ -20,7 +20,9 @@ def solve_mapped(rows, box, problem, multiples=(1.0,)):
     def make_grams():
         return [gram_matrix(rows[block], problem.weights[block]) for block in blocks]
 
-    return choose.solve_mapped(rows, box, problem, means, multiples, grams=None, make_grams=make_grams, seed=0)
+    return choose.solve_mapped(
+        rows, box, problem, means, multiples, grams=None, make_grams=make_grams, reader=home_of(rows, problem), seed=0
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,9 +83,10 @@ def test_the_sample_follows_its_seed():
     rows, box, problem = make_problem((120, 90), 4, seed=0, weighted=False, tol=1e-6)
     means = class_means(rows, problem.weights, problem.starts)
     grams = [gram_matrix(rows[problem.block(k)], problem.weights[problem.block(k)]) for k in range(2)]
-    reader = RowReader(lambda index: rows[index], lambda index, _: box[index])
+    home, boxes = home_of(rows, problem), GivenBoxes(box)
     start = choose._start(means, grams, problem, rows.dtype)
-    planes = [choose._first_planes(reader, problem, start, seed)[0] for seed in (1, 1, 2)]
+    samples = [choose.first_sample(problem.starts, seed) for seed in (1, 1, 2)]
+    planes = [choose._first_planes(home, boxes, problem, start, sample)[0] for sample in samples]
     assert np.array_equal(planes[0], planes[1])
     assert not np.array_equal(planes[0], planes[2])
 

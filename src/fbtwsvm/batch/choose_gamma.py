@@ -19,7 +19,7 @@ from .._arrays import Array
 from .._log import LOG
 from .._steps import Steps
 from .._threads import one_blas_thread
-from ..features.kernels import gamma_scale, scaled, similarity
+from ..features.kernels import scaled, similarity
 from ..model.rows import TrainingRows
 from ..model.settings import Parameters
 from .hold_out import ENOUGH, contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
@@ -44,15 +44,11 @@ def choose_gamma(
 
     `metric` has the factors of the columns, if there are any.  `quick` does not search.
     """
-    rows = trial.all
     if not parameters.uses_gamma:
         return None
     if not isinstance(parameters.gamma, str):
         return float(parameters.gamma)
-    if rows.small:  # sorted, so that rounding does not depend on the order of the rows
-        scale = gamma_scale(rows.X[rows.index], parameters.kernel, rows.weights, metric)
-    else:
-        scale = gamma_scale(rows.X, parameters.kernel, rows.given_weights, metric)
+    scale = trial.gamma_scale(parameters.kernel, metric)
     if quick or parameters.gamma == "scale":
         return scale
     chosen = search_gamma(trial, str(parameters.kernel), scale, metric)

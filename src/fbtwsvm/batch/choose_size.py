@@ -42,7 +42,7 @@ def choose_size(
         if 3 * size > 2 * rows.n:
             break
         random = np.random.default_rng(seed)
-        chosen = sample_rows(rows, max(_LEAST_ROWS, _ROWS_OF_FEATURE * size), random)
+        chosen = sample_rows(rows.starts, max(_LEAST_ROWS, _ROWS_OF_FEATURE * size), random)
         sample = rows.subset(chosen, drop_empty=True)
         folds = shuffled_folds(sample.labels, random)
         mapped, landmarks = _mapped(sample.X.astype(np.float32), make(size), random, n_jobs)

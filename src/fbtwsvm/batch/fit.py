@@ -15,8 +15,10 @@ from ..model.mapping import Mapping
 from ..model.rows import CheckedRows, TrainingRows
 from ..model.settings import Parameters, Settings
 from .model import BatchModel
-from .prepare import prepare
-from .remember import keeps_rows, sums_of
+from .prepare import Prepared, prepare
+from .remember import keeps_rows, sums_of, support_of
+from .solve import Solved, marked
+from .support import LEAST_DUAL, Support
 
 _TILE = 65536  # rows that are looked at together
 _MOST_MAPPED = 2 * 2**30  # most bytes of mapped rows that a fit holds in memory
@@ -40,15 +42,34 @@ def fit_rows(
     `groups` see `prepare`.
     """
     prepared = prepare(parameters, X, y, weights, mapped=mapped, quick=quick, fitted=fitted, groups=groups)
-    rows, settings = prepared.rows, prepared.settings
+    rows, home = prepared.rows, prepared.home
     # To continue later, the model keeps its rows or sums over them, whichever is smaller.
-    with_rows = (
-        ids is not None or prepared.home is None or keeps_rows(X, rows, prepared.home.n_columns, parameters.memory)
-    )
+    with_rows = ids is not None or home is None or keeps_rows(X, rows, home.n_columns, parameters.memory)
     LOG.info("solving the planes of %d classes", len(prepared.classes))
-    (solved,) = prepared.solve(settings, with_grams=not (with_rows or quick))
+    (solved,) = prepared.solve(prepared.settings, with_grams=not (with_rows or quick))
+    keeps_sums = not (with_rows or quick)
+    found: Support | None = None
+    if home is not None and (keeps_sums or not home.in_memory):
+        found = support_of(home, solved, prepared, parameters.memory, with_numbers=not home.in_memory)
+    if found is None or mapped:
+        numbers = _support_numbers(solved.solution.alpha, rows, prepared.settings)
+    else:
+        numbers = found.numbers
+    support, n_support = rows.given(marked(numbers, rows.n))
+    model = batch_model(prepared, solved, X.dtype)
+    return replace(
+        model,
+        support=support,
+        n_support=n_support,
+        memberships=None if solved.memberships is None else rows.spread(solved.memberships),
+        rows=_checked(X, y, weights, ids) if with_rows and not quick else None,
+        sums=None if not keeps_sums or found is None else sums_of(prepared, solved, found, parameters),
+    )
+
+
+def batch_model(prepared: Prepared, solved: Solved, dtype: np.dtype) -> BatchModel:
+    """Return the model of solved planes, without what it continues from."""
     solution = solved.solution
-    support, n_support = _supports(solution.alpha, rows, settings)
     return BatchModel(
         classes=prepared.classes,
         gamma=prepared.gamma,
@@ -57,13 +78,8 @@ def fit_rows(
         planes=solution.planes.astype(prepared.mapping.dtype, copy=False),
         gaps=solution.gaps,
         n_iter=int(solution.sweeps.max()),
-        dtype=X.dtype,
-        support=support,
-        n_support=n_support,
-        memberships=None if solved.memberships is None else rows.spread(solved.memberships),
-        rows=_checked(X, y, weights, ids) if with_rows and not quick else None,
+        dtype=dtype,
         lineage=frozenset([uuid4().hex]),
-        sums=None if with_rows or quick else sums_of(prepared, solved, parameters),
     )
 
 
@@ -95,10 +111,11 @@ def fits_in_memory(parameters: Parameters, X: Any) -> bool:
     return bool(X.shape[0] * (int(parameters.n_components) + 1) * X.dtype.itemsize <= _MOST_MAPPED)
 
 
-def _supports(alpha: Array, rows: TrainingRows, settings: Settings) -> tuple[Array, Array]:
-    """Return the numbers of the given rows with a dual above zero in any plane, and how many each class has."""
-    # The membership of the farthest row is almost zero: a dual at such a bound does not count.
-    supports = np.empty(rows.n, dtype=bool)
-    for part in tiles(0, rows.n, _TILE):
-        supports[part] = alpha[part].max(axis=1) > 1e-9 * settings.C.min() * rows.weights[part]
-    return rows.given(supports)
+def _support_numbers(alpha: Array, rows: TrainingRows, settings: Settings) -> Array:
+    """Return the numbers of the sorted rows with a dual above zero in any plane, from the duals of all rows."""
+    least = LEAST_DUAL * settings.C.min()
+    parts = [
+        np.flatnonzero(alpha[part].max(axis=1) > least * rows.weights[part]) + part.start
+        for part in tiles(0, rows.n, _TILE)
+    ]
+    return np.concatenate(parts)

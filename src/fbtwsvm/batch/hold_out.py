@@ -10,7 +10,6 @@ from sklearn.utils._missing import is_pandas_na
 from sklearn.utils.validation import check_consistent_length
 
 from .._arrays import Array
-from ..model.rows import TrainingRows
 
 FOLDS = 3
 ENOUGH = 0.2  # share of the rows that must be in groups which can be held out
@@ -21,14 +20,15 @@ _SORTED_BY_SUM = 0.1  # the same of a sum of columns, whose factors are estimate
 _ROWS_OF_COLUMN = 4  # with fewer rows for each column, a sum of columns explains any order
 
 
-def sample_rows(rows: TrainingRows, size: int, random: np.random.Generator) -> Array:
+def sample_rows(starts: Array, size: int, random: np.random.Generator) -> Array:
     """Return the numbers, sorted, of about `size` rows: all classes in their proportions, or five rows of a class."""
-    if rows.n <= size:
-        return np.arange(rows.n)
+    n = int(starts[-1])
+    if n <= size:
+        return np.arange(n)
     chosen = []
-    for first, last in pairwise(rows.starts):
-        count = min(last - first, max(_LEAST_OF_CLASS, round(size * (last - first) / rows.n)))
-        chosen.append(np.sort(random.choice(np.arange(first, last), count, replace=False)))
+    for first, last in pairwise(starts):
+        count = min(last - first, max(_LEAST_OF_CLASS, round(size * (last - first) / n)))
+        chosen.append(first + np.sort(random.choice(last - first, count, replace=False)))
     return np.concatenate(chosen)
 
 

@@ -32,6 +32,8 @@ class BatchModel:
         are not available.
     rows, sums
         What the model continues from: the training rows, or sums over them, whichever is smaller.
+    n_passes
+        How often the rows of a Dask collection were read; None for other rows.
     lineage
         Tag of the fit, by which copies that have gone on learning are known to share its rows.
     """
@@ -51,6 +53,7 @@ class BatchModel:
     memberships: Array | None = None
     rows: CheckedRows | None = field(default=None, repr=False)
     sums: FitSums | None = field(default=None, repr=False)
+    n_passes: int | None = None
     lineage: frozenset[str] = frozenset()
 
     @classmethod

@@ -1,9 +1,14 @@
-"""Prepare a fit: sort the rows, choose gamma and metric, fit the map, choose the calibration rows."""
+"""Prepare a fit: sort the rows, choose gamma and metric, fit the map, choose the calibration rows.
+
+Of large data, all of this is chosen on a sample.  It is drawn by the numbers of the rows in the order of the solver, so
+it is the same wherever the rows are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -13,18 +18,32 @@ from .._arrays import Array, tiles
 from .._log import LOG
 from .._threads import Threads
 from ..features import ExactKernel, FourierFeatures, NystroemFeatures
+from ..features.base import FeatureMap
+from ..features.kernels import gamma_scale
 from ..model.choose_map import auto_components, choose_map, most_components
 from ..model.mapping import Mapping
-from ..model.rows import TrainingRows, arrange, calibration_rows, check_class_names, class_factors, present_classes
+from ..model.rows import (
+    LARGE,
+    Extent,
+    TrainingRows,
+    arrange,
+    calibration_rows,
+    check_class_names,
+    class_factors,
+    present_classes,
+)
 from ..model.settings import Parameters, Settings
+from ..solver.row_reader import Tiles
 from .choose_kernel import KernelChoice, choose_kernel
 from .choose_size import choose_size
+from .hold_out import sample_rows
 from .row_homes import Home, MemoryHome, UnmappedHome
 from .solve import Solved, solve, solve_kernel
 from .spool import CodedLabels, code_type
 from .trial_rows import TrialRows
 
-_MAP_SAMPLE = 8192  # rows that a map is fitted on if it cannot be fitted on all
+_ROWS_OF_LANDMARK = 4  # rows of the sample for each feature of the map
+_TILE = 8192  # rows that are looked at together
 _MOST_WANTED = 512  # most calibration rows of a class, unless the data is small
 
 
@@ -32,8 +51,9 @@ _MOST_WANTED = 512  # most calibration rows of a class, unless the data is small
 class Prepared:
     """Sorted training rows with the fitted map.
 
+    rows     the sorted rows; a sample of them if they are on other machines
     home     where the mapped rows are read from; None for the exact kernel, whose matrix is `kernel`
-    wanted   marks the calibration rows
+    wanted   numbers of the calibration rows, sorted
     factors  (n_classes,): factors of class_weight, already part of the weights
     """
 
@@ -73,6 +93,14 @@ class Prepared:
         return solve(settings, self.home, self.wanted, self.seed, multiples, grams, with_grams=with_grams, alpha=alpha)
 
 
+@dataclass(frozen=True)
+class Choice:
+    """The kernel and the map that were chosen; the map is not fitted yet."""
+
+    kernel: KernelChoice
+    transformer: Any
+
+
 def prepare(
     parameters: Parameters,
     X: Any,
@@ -95,7 +123,7 @@ def prepare(
     fitted   a fitted map to use without change
     groups   groups of the rows: gamma and the metric are judged on groups that were held out
     """
-    classes, rows, labels, factors = (ordered if mapped else _ordered_compactly)(parameters, X, y, weights)
+    classes, rows, _, factors = (ordered if mapped else _ordered_compactly)(parameters, X, y, weights)
     if not quick:  # the first rows of a stream may lack classes
         check_class_names(parameters.class_weight, classes)
     seed, settings = parameters.seed(), parameters.settings(len(classes))
@@ -103,34 +131,100 @@ def prepare(
         home: Home | None = UnmappedHome(rows, fitted, parameters.n_jobs)
         if mapped:
             home = MemoryHome(rows, fitted.rows(X, rows.index, Threads(parameters.n_jobs)), parameters.n_jobs)
-        wanted = calibration_rows(rows.starts, fitted.is_landmark(X)[rows.index], seed, _limit(rows))
+        landmarks = np.flatnonzero(fitted.is_landmark(X)[rows.index])
+        wanted = calibration_rows(rows.starts, landmarks, seed, _limit(rows))
         return Prepared(classes, settings, None, rows, fitted, home, None, wanted, factors, seed)
+    if rows.n <= LARGE or quick:
+        sample, trial = rows, TrialRows(rows, groups, seed)
+    else:
+        drawn = draw_sample(parameters, rows.starts, seed)
+        sample = rows.subset(drawn)
+        scale = partial(gamma_scale, rows.X, weights=rows.given_weights)
+        trial = TrialRows(sample, None if groups is None else groups[rows.index[drawn]], seed, scale)
+    choice = choose(parameters, rows, trial, seed, quick=quick, grows=grows)
+    LOG.info("mapping %d %srows", rows.n, "distinct " if rows.small else "")
+    threads = Threads(parameters.n_jobs)
+    matrix: Array | None = None
+    home = None
+    if mapped and (sample is rows or not isinstance(choice.transformer, FeatureMap | None)):
+        mapping = Mapping.fitted(choice.transformer, rows, y)
+    else:
+        sample = rows.subset(np.arange(rows.n)) if sample is rows else sample
+        mapping = fit_on_sample(choice.transformer, sample, classes)
+    if mapped:
+        data = mapping.scaled_rows(rows, parameters.kernel, threads, known)
+        if mapping.exact:
+            matrix = data
+        else:
+            home = MemoryHome(rows, data, parameters.n_jobs)
+    else:
+        home = UnmappedHome(rows, mapping, parameters.n_jobs)
+        find_scale(mapping, home, parameters)
+    mapping.rounds = choice.kernel.rounds
+    if trial.all is rows:
+        landmarks = np.flatnonzero(mapping.landmarks(rows if mapped else sample))
+        wanted = calibration_rows(rows.starts, landmarks, seed, _limit(rows))
+    else:
+        wanted = wanted_of_sample(rows.starts, drawn, seed)
+        if mapping.frozen:
+            wanted = without_landmarks(wanted, mapping, rows.subset(wanted))
+    return Prepared(classes, settings, choice.kernel.gamma, rows, mapping, home, matrix, wanted, factors, seed)
+
+
+def choose(
+    parameters: Parameters, rows: Extent, trial: TrialRows, seed: int, *, quick: bool = False, grows: bool = True
+) -> Choice:
+    """Choose kernel and map by trials; `rows` is the extent of all rows."""
     feature_map, n_components = (parameters.feature_map, parameters.n_components) if not quick else ("auto", "auto")
 
     def make(count: int | str, kernel: KernelChoice) -> Any:
         return choose_map(parameters.kernel, feature_map, count, kernel.gamma, rows, seed, kernel.metric)
 
     make(n_components, KernelChoice(None))  # raises an error for an impossible map before any time is spent
-    kernel = choose_kernel(parameters, TrialRows(rows, groups, seed), quick=quick)
+    kernel = choose_kernel(parameters, trial, quick=quick)
     if n_components == "auto" and grows and not quick:
-        n_components = _grown(parameters, rows, lambda count: make(count, kernel), seed)
-    transformer = make(n_components, kernel)
-    LOG.info("mapping %d %srows", rows.n, "distinct " if rows.small else "")
-    matrix: Array | None = None
-    home = None
-    if mapped:
-        mapping, data = Mapping.fit(transformer, rows, y, parameters.kernel, Threads(parameters.n_jobs), known)
-        landmarks = mapping.landmarks(rows)
-        if mapping.exact:
-            matrix = data
-        else:
-            home = MemoryHome(rows, data, parameters.n_jobs)
-    else:
-        mapping, landmarks = _fit_on_sample(parameters, transformer, rows, y, labels, seed)
-        home = UnmappedHome(rows, mapping, parameters.n_jobs)
-    mapping.rounds = kernel.rounds
-    wanted = calibration_rows(rows.starts, landmarks, seed, _limit(rows))
-    return Prepared(classes, settings, kernel.gamma, rows, mapping, home, matrix, wanted, factors, seed)
+        n_components = _grown(parameters, rows, trial.all, lambda count: make(count, kernel), seed)
+    return Choice(kernel, make(n_components, kernel))
+
+
+def draw_sample(parameters: Parameters, starts: Array, seed: int) -> Array:
+    """Return the numbers, sorted, of the rows of large data on which kernel and map are chosen."""
+    features = parameters.n_components
+    size = max(LARGE, _ROWS_OF_LANDMARK * int(features) if isinstance(features, Integral) else 0)
+    return sample_rows(starts, size, np.random.default_rng(seed))
+
+
+def wanted_of_sample(starts: Array, drawn: Array, seed: int) -> Array:
+    """Return the numbers of the calibration rows of large data; the map, fitted on a sample, has not seen them."""
+    return calibration_rows(starts, drawn, seed, _MOST_WANTED)
+
+
+def without_landmarks(wanted: Array, mapping: Mapping, rows: TrainingRows) -> Array:
+    """Leave calibration rows out that are landmarks of a map which the user has fitted, if half of them remain."""
+    others = ~mapping.is_landmark(rows.X)
+    return wanted[others] if 2 * others.sum() >= len(wanted) else wanted
+
+
+def fit_on_sample(transformer: Any, sample: TrainingRows, classes: Array) -> Mapping:
+    """Fit the map on a sample of the rows, without its scale."""
+    if isinstance(transformer, ExactKernel):
+        raise ValueError("feature_map='exact' needs all rows in memory: give them as one array, or use 'nystroem'.")
+    return Mapping.fitted(transformer, sample, classes[sample.labels])
+
+
+def find_scale(mapping: Mapping, home: Home, parameters: Parameters) -> None:
+    """Set the scale of a map that has one, by a pass over the rows."""
+    if mapping.needs_scale(parameters.kernel):
+        mapping.set_scale(float(home.reduce(_add_squares, None, "scale of the features")) / home.class_weights.sum())
+
+
+def _add_squares(rows: Tiles, _: None) -> float:
+    """Return the sum of w ||z||^2 over some rows."""
+    total = 0.0
+    for tile in rows:
+        plain = tile.rows[:, :-1]
+        total += float(tile.weights @ np.einsum("ij,ij->i", plain, plain, dtype=np.float64))
+    return total
 
 
 def _limit(rows: TrainingRows) -> int:
@@ -163,7 +257,7 @@ def _ordered_compactly(
         factors = class_factors(parameters.class_weight, classes, labels, weights)
         weights = weights * factors[labels]
         sorted_weights = weights[order]
-    counts = sum(np.bincount(labels[order[part]], minlength=len(classes)) for part in tiles(0, len(order), _MAP_SAMPLE))
+    counts = sum(np.bincount(labels[order[part]], minlength=len(classes)) for part in tiles(0, len(order), _TILE))
     starts = np.concatenate([[0], np.cumsum(counts)])
     rows = TrainingRows(X, order, sorted_weights, starts, np.empty(0, dtype=np.int64), weights, small=False)
     return classes, rows, labels, factors
@@ -177,7 +271,7 @@ def _coded(y: Array | CodedLabels, weights: Array | None) -> tuple[Array, Array]
     classes, _ = present_classes(np.unique(y if weights is None else y[weights > 0]))
     # np.unique(return_inverse=True) sorts, which takes many times the memory of the labels.
     labels = np.empty(len(y), dtype=code_type(len(classes)))
-    for part in tiles(0, len(y), _MAP_SAMPLE):
+    for part in tiles(0, len(y), _TILE):
         labels[part] = np.minimum(np.searchsorted(classes, y[part]), len(classes) - 1)
     return classes, labels
 
@@ -185,7 +279,7 @@ def _coded(y: Array | CodedLabels, weights: Array | None) -> tuple[Array, Array]
 def _sorted_by_class(labels: Array, n_classes: int) -> Array:
     """Return what np.argsort(labels, kind="stable") does, which takes twice the memory of its result."""
     order = np.empty(len(labels), dtype=np.int32 if len(labels) < 2**31 else np.int64)
-    parts = tiles(0, len(labels), _MAP_SAMPLE)
+    parts = tiles(0, len(labels), _TILE)
     counts = np.array([np.bincount(labels[part], minlength=n_classes) for part in parts])
     ends = np.cumsum(counts.sum(axis=0))
     places = np.concatenate([[0], ends[:-1]]) + np.cumsum(counts, axis=0) - counts  # of each class of each part
@@ -196,28 +290,13 @@ def _sorted_by_class(labels: Array, n_classes: int) -> Array:
     return order
 
 
-def _fit_on_sample(
-    parameters: Parameters, transformer: Any, rows: TrainingRows, y: Array, labels: Array, seed: int
-) -> tuple[Mapping, Array]:
-    """Fit the map on a sample of the rows; return it, and mark the sorted rows that are landmarks."""
-    if isinstance(transformer, ExactKernel):
-        raise ValueError("feature_map='exact' needs all rows in memory: give them as one array, or use 'nystroem'.")
-    features = getattr(transformer, "n_components", None)
-    count = min(rows.n, max(_MAP_SAMPLE, 2 * int(features) if isinstance(features, Integral) else 0))
-    some = np.sort(np.random.default_rng(seed).choice(rows.n, count, replace=False))
-    some = np.sort(rows.index[some])
-    sample = arrange(rows.X[some], labels[some], rows.given_weights[some], rows.n_classes, merge=False)
-    mapping, _ = Mapping.fit(transformer, sample, y[some], parameters.kernel, Threads(parameters.n_jobs))
-    marked = np.zeros(rows.X.shape[0], dtype=bool)
-    marked[some[mapping.landmark_places(sample)]] = True
-    return mapping, marked[rows.index]
-
-
-def _grown(parameters: Parameters, rows: TrainingRows, make: Callable[[int | str], Any], seed: int) -> int | str:
+def _grown(
+    parameters: Parameters, rows: Extent, sample: TrainingRows, make: Callable[[int | str], Any], seed: int
+) -> int | str:
     """Search for the number of features of a random map on large data; every other map keeps "auto"."""
     if rows.small or not isinstance(make("auto"), FourierFeatures | NystroemFeatures):
         return "auto"
     usual, largest = auto_components(rows.n, rows.n_classes), most_components(rows.n, rows.n_classes)
-    chosen = choose_size(rows, make, (usual, largest), seed, parameters.n_jobs)
+    chosen = choose_size(sample, make, (usual, largest), seed, parameters.n_jobs)
     LOG.info("features: %d (between %d and %d)", chosen, usual, largest)
     return chosen

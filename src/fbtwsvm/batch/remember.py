@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, tiles
+from .._arrays import Array
 from ..model.fit_sums import FitSums, SupportRows
 from ..model.rows import TrainingRows, row_bytes
 from ..model.settings import Parameters
-from ..solver._descent_loops import free_duals
 from .prepare import Prepared
+from .row_homes import Home
 from .solve import Solved
 from .spool import Spool
+from .support import Search, Support, find_support
 
 _MOST_MAPPED = 2**29  # bytes of mapped rows that a stream may start from
-_TILE = 65536  # rows that are looked at together
-_CANDIDATES = 20  # for each support row that is kept, so many are compared
 _MOST_CALIBRATION = 256  # most calibration rows of each class that are kept
 
 
@@ -37,40 +35,45 @@ def keeps_rows(X: Any, rows: TrainingRows, n_columns: int, memory: int | None) -
     return bool(row_bytes(X) <= 8 * numbers and 8 * rows.n * n_columns <= _MOST_MAPPED)
 
 
-def sums_of(prepared: Prepared, solved: Solved, parameters: Parameters) -> FitSums:
+def support_of(home: Home, solved: Solved, prepared: Prepared, memory: int | None, *, with_numbers: bool) -> Support:
+    """Find the rows with duals, by a pass over the rows."""
+    assert solved.state is not None
+    state = solved.state
+    least = float(prepared.settings.C.min())
+    search = Search(state.duals, state.boxes, least, home.n_classes, memory, prepared.seed, with_numbers)
+    return home.reduce(find_support, search, "support rows")
+
+
+def sums_of(prepared: Prepared, solved: Solved, support: Support, parameters: Parameters) -> FitSums:
     """Return sums over the rows of a fit, and some of its support rows."""
-    state, solution = solved.state, solved.solution
-    rows = prepared.rows
+    state, solution, home = solved.state, solved.solution, prepared.home
     assert state is not None
     assert state.grams is not None
-    assert prepared.home is not None
-    n_classes = rows.n_classes
-    weights = np.array([rows.weights[a:b].sum() for a, b in pairwise(rows.starts)])
+    assert home is not None
+    n_classes = home.n_classes
     factors = prepared.factors if parameters.class_weight == "balanced" else np.ones(n_classes)
-    support = _support_rows(prepared, solved, parameters.memory, factors)
+    kept = _support_rows(prepared, home, solved, support.chosen(parameters.memory), factors)
     # The sum over all rows follows from u = -G^-1 sum alpha h.
     reg, planes = prepared.settings.reg, solution.planes.astype(np.float64)
     dual_sums = -np.stack([planes[a] @ state.grams[a] + reg[a] * planes[a] for a in range(n_classes)])
     box_sums = solution.box_sums.copy()
-    n_kept = np.zeros(n_classes, dtype=np.int64)
+    n_kept = np.bincount(kept.labels, minlength=n_classes)
     for k in range(n_classes):
-        of_class = support.labels == k
-        dual_sums[:, k] -= support.alpha[of_class].T @ support.rows[of_class].astype(np.float64)
-        box_sums[:, k] -= support.box[of_class].sum(axis=0)
-        n_kept[k] = of_class.sum()
-    n_support = np.array([_has_dual(solution.alpha, a, b).sum() for a, b in pairwise(rows.starts)])
+        of_class = kept.labels == k
+        dual_sums[:, k] -= kept.alpha[of_class].T @ kept.rows[of_class].astype(np.float64)
+        box_sums[:, k] -= kept.box[of_class].sum(axis=0)
     extremes, has_extremes = state.extremes, state.extremes.counts > 0
-    near, far, labels = _calibration(prepared, solved)
+    near, far, labels = _calibration(home, prepared.wanted, solved)
     return FitSums(
-        n_rows=rows.given_counts(),
-        counts=weights / factors,
+        n_rows=home.given_counts(),
+        counts=home.class_weights / factors,
         sums=state.totals / factors[:, None],
         grams=np.stack([gram / factor for gram, factor in zip(state.grams, factors, strict=True)]),
         factors=factors,
-        support=support,
+        support=kept,
         dual_sums=dual_sums,
         box_sums=np.maximum(box_sums, 0.0),
-        n_condensed=np.maximum(n_support - n_kept, 0),
+        n_condensed=np.maximum(support.pushing - n_kept, 0),
         nearest=np.where(has_extremes, extremes.nearest.min(axis=(0, 2)), 0.0),
         farthest=np.where(has_extremes, extremes.farthest.max(axis=(0, 2)), 0.0),
         ranges=state.ranges,
@@ -80,56 +83,26 @@ def sums_of(prepared: Prepared, solved: Solved, parameters: Parameters) -> FitSu
     )
 
 
-def _support_rows(prepared: Prepared, solved: Solved, memory: int | None, factors: Array) -> SupportRows:
-    """Return at most `memory` support rows of each class: those with the largest sum of free duals."""
-    rows, home = prepared.rows, prepared.home
-    state, alpha = solved.state, solved.solution.alpha
-    assert home is not None
+def _support_rows(prepared: Prepared, home: Home, solved: Solved, numbers: Array, factors: Array) -> SupportRows:
+    """Return the support rows with these numbers."""
+    state = solved.state
     assert state is not None
-    random = np.random.default_rng(prepared.seed)
-    chosen = []
-    for first, last in pairwise(rows.starts):
-        numbers = first + np.flatnonzero(_has_dual(alpha, first, last))
-        if memory is not None and len(numbers) > memory:
-            some = min(len(numbers), _CANDIDATES * memory)
-            numbers = np.sort(random.choice(numbers, some, replace=False))
-            box = state.boxes(numbers, home.rows(numbers))
-            duals = alpha[numbers].astype(np.float64)
-            free = np.where(free_duals(duals, box), duals, 0.0).sum(axis=1)
-            numbers = np.sort(numbers[np.argsort(-free, kind="stable")[:memory]])
-        chosen.append(numbers)
-    marked = np.zeros(rows.n, dtype=bool)
-    marked[np.concatenate(chosen)] = True
-    numbers, mapped = home.collect(_marked, marked)
-    labels = rows.labels_of(numbers)
-    box = state.boxes(numbers, mapped)
-    box[np.arange(len(numbers)), labels] = 0.0
+    mapped = home.take(numbers)
+    box = state.boxes(mapped)
+    box[np.arange(len(numbers)), mapped.labels] = 0.0
     return SupportRows(
-        rows=mapped,
-        raw=rows.X[rows.index[numbers]] if prepared.mapping.renewable else None,
-        labels=labels,
-        weights=rows.weights[numbers] / factors[labels],
-        alpha=np.minimum(alpha[numbers].astype(np.float64), box),
+        rows=mapped.rows,
+        raw=home.raw(numbers) if prepared.mapping.renewable else None,
+        labels=mapped.labels,
+        weights=mapped.weights / factors[mapped.labels],
+        alpha=np.minimum(state.duals(mapped), box),
         box=box,
     )
 
 
-def _has_dual(alpha: Array, first: int, last: int) -> Array:
-    """Return which of the rows from `first` to `last` push a plane."""
-    has_dual = np.empty(last - first, dtype=bool)
-    for part in tiles(0, last - first, _TILE):
-        has_dual[part] = (alpha[part.start + first : part.stop + first] > 0).any(axis=1)
-    return has_dual
-
-
-def _marked(k: int, numbers: slice, marked: Array) -> Array:
-    """Return which rows of a tile are marked."""
-    return marked[numbers]
-
-
-def _calibration(prepared: Prepared, solved: Solved) -> tuple[Array, Array, Array]:
+def _calibration(home: Home, wanted: Array, solved: Solved) -> tuple[Array, Array, Array]:
     """Return the left-out values (near, far) of some calibration rows of each class, and their class indices."""
-    labels = prepared.rows.labels_of(np.flatnonzero(prepared.wanted))
+    labels = home.labels_of(wanted)
     first = np.searchsorted(labels, labels)
     some = np.arange(len(labels)) - first < _MOST_CALIBRATION
     return solved.solution.near[some], solved.solution.far[some], labels[some]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, Index
+from .._arrays import Array, class_starts
 from .._log import LOG
 from .._threads import Threads
 from ..model.decision import Decision, PairRule, norms
@@ -17,9 +17,24 @@ from ..model.settings import Settings
 from ..solver.choose import solve_mapped, solve_read
 from ..solver.factors import gram_matrix
 from ..solver.kernel import solve_kernel_path
-from ..solver.newton import RowReader
-from ..solver.problem import Problem, Solution
+from ..solver.problem import Outline, Problem, Solution
+from ..solver.row_reader import Boxes, GivenBoxes, MappedRows, Tiles
 from .row_homes import Home, MemoryHome
+from .support import Duals, GivenDuals
+
+
+@dataclass(frozen=True)
+class MembershipBoxes:
+    """Boxes C w s that are computed when they are needed: from class means and the ranges of memberships."""
+
+    means: Array
+    ranges: Ranges
+    C: Array
+
+    def __call__(self, rows: MappedRows) -> Array:
+        """Return the boxes (n, n_classes) of rows."""
+        shares = self.ranges.memberships(distances_to_means(rows.rows, self.means), rows.labels)
+        return np.asarray(shares * rows.weights[:, None] * self.C)
 
 
 @dataclass
@@ -29,14 +44,16 @@ class ClassState:
     totals    (n_classes, n_columns): sum of w_i h_i
     grams     sum of w_i h_i h_i' of each class, or None
     extremes  distances behind `ranges`, the ranges of the memberships
-    boxes     function that returns C w s of mapped rows with given numbers
+    boxes     function that returns C w s of mapped rows
+    duals     function that returns the duals of mapped rows
     """
 
     totals: Array
     grams: Sequence[Array] | None
     extremes: Extremes
     ranges: Ranges
-    boxes: Callable[[Index, Array], Array]
+    boxes: Boxes
+    duals: Duals
 
 
 @dataclass
@@ -70,19 +87,21 @@ def solve_kernel(
 ) -> list[Solved]:
     """Solve every plane from the kernel matrix, without bias, for several multiples of C.
 
-    Planes are coefficients of the training rows; their sum is the bias.  `wanted` marks the calibration rows.
+    Planes are coefficients of the training rows; their sum is the bias.  `wanted` are the numbers of the calibration
+    rows.
     """
     distances = distances_from_kernel(kernel, weights, starts)
     labels = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     ranges = Extremes.of_classes(distances, starts).ranges(settings.mu, settings.membership)
     shares = ranges.memberships(distances, labels)
-    problem = Problem(starts, weights, settings.reg, wanted, settings.options)
+    problem = Problem(starts, settings.reg, settings.options, weights, marked(wanted, len(weights)))
     box = shares * weights[:, None] * settings.C
     solutions = solve_kernel_path(kernel + 1.0, box, problem, multiples)
     for solution in solutions:
         bias = solution.planes.sum(axis=2, keepdims=True)
         solution.planes = np.concatenate([solution.planes, bias], axis=2)
-    return [Solved(calibrated(one, problem, settings, kernel), one, shares) for one in solutions]
+    calibration = Calibration.of_problem(problem)
+    return [Solved(calibration.decide(one, settings, kernel), one, shares) for one in solutions]
 
 
 def solve(
@@ -98,89 +117,133 @@ def solve(
 ) -> list[Solved]:
     """Solve every plane on mapped rows, in memory or not, for several multiples of C.
 
-    `wanted` marks the calibration rows; `grams` are the Gram matrices of the classes, if already computed.
+    `wanted` are the numbers of the calibration rows; `grams` are the Gram matrices of the classes, if already computed.
     `with_grams` computes them in any case, for `remember`.  `alpha` are duals of a similar problem, to start from.
     """
-    training = home.training
-    problem = Problem(training.starts, training.weights, settings.reg, wanted, settings.options)
-    in_memory = isinstance(home, MemoryHome)
-    sums = home.reduce(_sums, (training.weights, not in_memory or (with_grams and grams is None)))
+    with_grams = not home.in_memory or (with_grams and grams is None)
+    sums = home.reduce(add_sums, with_grams, "sums of the classes")
     totals = np.stack([sums.totals[k] for k in range(home.n_classes)])
-    counts = np.array([training.weights[problem.block(k)].sum() for k in range(home.n_classes)])
-    means = totals / counts[:, None]
+    means = totals / home.class_weights[:, None]
     if sums.grams:
         grams = [sums.grams[k] for k in range(home.n_classes)]
-    extremes, distances = Extremes(home.n_classes), np.empty((0, 0))
-    if isinstance(home, MemoryHome):
-        distances = distances_to_means(home.data, means, Threads(settings.options.n_jobs))
-        extremes = Extremes.of_classes(distances, training.starts)
-    elif settings.membership != "none":
-        extremes = home.reduce(_extremes, means)
-    ranges = extremes.ranges(settings.mu, settings.membership)
-    LOG.info("class means and memberships found")
-
-    def boxes(index: Index, rows: Array) -> Array:
-        return _boxes(index, rows, home, means, ranges, settings)
-
-    state = ClassState(totals, grams, extremes, ranges, boxes)
     if not isinstance(home, MemoryHome):
         assert grams is not None  # computed with the sums
-        solution = solve_read(RowReader(home.rows, boxes), problem, means, grams, seed)
-        return [Solved(calibrated(solution, problem, settings), solution, None, state)]
+        return [_solve_in_passes(settings, home, wanted, seed, totals, means, grams)]
+    training = home.training
+    mask = marked(wanted, training.n)
+    problem = Problem(training.starts, settings.reg, settings.options, training.weights, mask)
+    distances = distances_to_means(home.data, means, Threads(settings.options.n_jobs))
+    extremes = Extremes.of_classes(distances, training.starts)
+    ranges = extremes.ranges(settings.mu, settings.membership)
+    LOG.info("class means and memberships found")
     shares = ranges.memberships(distances, training.labels)
     del distances  # with many classes these arrays are large
     plain = bool((training.weights == 1.0).all() and (settings.C == 1.0).all())
+    box = shares if plain else shares * training.weights[:, None] * settings.C
     solutions = solve_mapped(
         home.data,
-        shares if plain else shares * training.weights[:, None] * settings.C,
+        box,
         problem,
         means,
         multiples,
         grams=grams,
         make_grams=lambda: _all_grams(home),
+        reader=home,
         seed=seed,
         alpha=alpha,
     )
-    return [Solved(calibrated(one, problem, settings), one, shares, state) for one in solutions]
+    calibration, found = Calibration.of_problem(problem), []
+    for one in solutions:
+        state = ClassState(totals, grams, extremes, ranges, GivenBoxes(box), GivenDuals(one.alpha))
+        found.append(Solved(calibration.decide(one, settings), one, shares, state))
+    return found
 
 
-def calibrated(solution: Solution, problem: Problem, settings: Settings, kernel: Array | None = None) -> Decision:
-    """Return the decision rule, learned from the left-out values; `kernel` is the matrix of the exact kernel."""
-    numbers = np.flatnonzero(problem.wanted)
-    totals = np.array([problem.weights[problem.block(k)].sum() for k in range(problem.n_classes)])
-    starts, weights = np.searchsorted(numbers, problem.starts), problem.weights[numbers]
-    decision = Decision.fit(
-        solution.near, solution.far, starts, weights, totals, settings.decision, settings.multiclass
-    )
-    if settings.decision == "distance":
-        decision = decision.with_distances(norms(solution.planes[..., :-1], kernel))
-    return decision
+def _solve_in_passes(
+    settings: Settings, home: Home, wanted: Array, seed: int, totals: Array, means: Array, grams: Sequence[Array]
+) -> Solved:
+    """Solve every plane on rows that are not all in memory."""
+    extremes = Extremes(home.n_classes)
+    if settings.membership != "none":
+        extremes = home.reduce(add_extremes, means, "ranges of the memberships")
+    ranges = extremes.ranges(settings.mu, settings.membership)
+    LOG.info("class means and memberships found")
+    boxes = MembershipBoxes(means, ranges, settings.C)
+    calibration_rows = home.take(wanted)
+    problem = Outline(home.starts, settings.reg, settings.options)
+    read = solve_read(home, boxes, problem, means, grams, calibration_rows, seed)
+    state = ClassState(totals, grams, extremes, ranges, boxes, read.duals)
+    calibration = Calibration(calibration_rows.labels, calibration_rows.weights, home.class_weights)
+    return Solved(calibration.decide(read.solution, settings), read.solution, None, state)
 
 
-def _sums(k: int, numbers: slice, rows: Array, state: tuple[Array, bool]) -> ClassSums:
-    """Return the sums over a tile; the state is all weights, and whether to compute Gram matrices."""
-    weights, with_grams = state[0][numbers], state[1]
-    total = (weights.astype(rows.dtype) @ rows).astype(np.float64)
-    return ClassSums({k: total}, {k: gram_matrix(rows, weights)} if with_grams else {})
+@dataclass(frozen=True)
+class Calibration:
+    """The calibration rows: class indices and weights, and the weight of all rows of each class."""
+
+    labels: Array
+    weights: Array
+    class_weights: Array
+
+    @classmethod
+    def of_problem(cls, problem: Problem) -> Calibration:
+        """Return the calibration rows of a problem whose rows are in memory."""
+        blocks = [problem.block(k) for k in range(problem.n_classes)]
+        labels = np.repeat(np.arange(problem.n_classes), [problem.wanted[block].sum() for block in blocks])
+        class_weights = np.array([problem.weights[block].sum() for block in blocks])
+        return cls(labels, problem.weights[problem.wanted], class_weights)
+
+    def decide(self, solution: Solution, settings: Settings, kernel: Array | None = None) -> Decision:
+        """Return the decision rule, learned from the left-out values; `kernel` is the matrix of the exact kernel."""
+        starts = class_starts(self.labels, len(self.class_weights))
+        decision = Decision.fit(
+            solution.near,
+            solution.far,
+            starts,
+            self.weights,
+            self.class_weights,
+            settings.decision,
+            settings.multiclass,
+        )
+        if settings.decision == "distance":
+            decision = decision.with_distances(norms(solution.planes[..., :-1], kernel))
+        return decision
+
+
+def add_sums(tiles: Tiles, with_grams: bool) -> ClassSums:
+    """Return the sums over some rows, with or without Gram matrices."""
+    sums = ClassSums({}, {})
+    for tile in tiles:
+        total = (tile.weights.astype(tile.rows.dtype) @ tile.rows).astype(np.float64)
+        sums = sums + ClassSums({tile.label: total}, {})
+        if with_grams:
+            gram = sums.grams.get(tile.label)
+            if gram is None:
+                sums.grams[tile.label] = gram_matrix(tile.rows, tile.weights)
+            else:
+                gram += gram_matrix(tile.rows, tile.weights)
+    return sums
 
 
 def _all_grams(home: Home) -> list[Array]:
     """Return the Gram matrix of every class."""
-    grams = home.reduce(_sums, (home.training.weights, True)).grams
+    grams = home.reduce(add_sums, True, "sums of the classes").grams
     return [grams[k] for k in range(home.n_classes)]
 
 
-def _extremes(k: int, numbers: slice, rows: Array, means: Array) -> Extremes:
-    """Return the extremes of a tile: distances to the class means."""
-    return Extremes.of_class(k, distances_to_means(rows, means))
+def add_extremes(tiles: Tiles, means: Array) -> Extremes:
+    """Return the extremes of some rows: distances to the class means."""
+    extremes = Extremes(len(means))
+    for tile in tiles:
+        extremes = extremes + Extremes.of_class(tile.label, distances_to_means(tile.rows, means))
+    return extremes
 
 
-def _boxes(index: Index, rows: Array, home: Home, means: Array, ranges: Ranges, settings: Settings) -> Array:
-    """Return C w s of mapped rows with the given numbers."""
-    training = home.training
-    numbers = np.arange(index.start, index.stop) if isinstance(index, slice) else index
-    shares = ranges.memberships(distances_to_means(rows, means), training.labels_of(numbers))
-    return np.asarray(shares * training.weights[numbers][:, None] * settings.C)
+def marked(numbers: Array, n: int) -> Array:
+    """Mark some of n rows."""
+    marked = np.zeros(n, dtype=bool)
+    marked[numbers] = True
+    return marked
 
 
 def _added(one: dict[int, Any], other: dict[int, Any]) -> dict[int, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from .._arrays import Array
+from ..features.kernels import Kernel, gamma_scale
 from ..model.rows import TrainingRows, distinct_rows
 from .hold_out import sample_rows
 from .oversampled import without_oversampled
@@ -27,11 +29,28 @@ class TrialRows:
     """All training rows, from which samples for trials are drawn.
 
     `groups` are the numbers of the groups of the rows as given.  The trials of small data do not depend on the seed.
+    Of large data, the rows are a sample themselves, and `scale` returns gamma "scale" of all rows for a kernel.
     """
 
-    def __init__(self, rows: TrainingRows, groups: Array | None, seed: int) -> None:
+    def __init__(
+        self,
+        rows: TrainingRows,
+        groups: Array | None,
+        seed: int,
+        scale: Callable[[str | Kernel], float] | None = None,
+    ) -> None:
         self.all, self.given_groups = rows, groups
         self.seed = 0 if rows.small else seed
+        self._scale = scale
+
+    def gamma_scale(self, kernel: str | Kernel, metric: Array | None) -> float:
+        """Return gamma "scale"; in a metric, that of the sample of large data."""
+        rows = self.all
+        if self._scale is not None and metric is None:
+            return self._scale(kernel)
+        if rows.small:  # sorted, so that rounding does not depend on the order of the rows
+            return gamma_scale(rows.X[rows.index], kernel, rows.weights, metric)
+        return gamma_scale(rows.X, kernel, rows.given_weights, metric)
 
     @property
     def small(self) -> bool:
@@ -51,7 +70,7 @@ class TrialRows:
     def sample(self, size: int, random: np.random.Generator) -> TrialSample:
         """Draw about `size` rows; equal rows of a class become one, with the sum of their weights."""
         rows, groups = self._candidates.rows, self._candidates.groups
-        chosen, weights = _without_copies(rows, sample_rows(rows, size, random))
+        chosen, weights = _without_copies(rows, sample_rows(rows.starts, size, random))
         sample = replace(rows.subset(chosen, drop_empty=True), weights=weights)
         return TrialSample(sample, None if groups is None else groups[chosen])
 
@@ -60,7 +79,9 @@ class TrialRows:
         """The rows that samples are drawn from; groups tell which rows belong together better than their values do."""
         groups = None if self.given_groups is None else _groups_of(self.all, self.given_groups)
         found = _some_classes(TrialSample(self.all, groups))
-        return found if groups is not None else TrialSample(without_oversampled(found.rows, self.seed), None)
+        if groups is not None or self._scale is not None:  # a sample of large data holds few rows made of others
+            return found
+        return TrialSample(without_oversampled(found.rows, self.seed), None)
 
 
 def _groups_of(rows: TrainingRows, groups: Array) -> Array:

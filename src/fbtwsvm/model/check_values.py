@@ -31,14 +31,18 @@ def check_values(X: Any) -> float:
 
 def check_first_values(X: Any) -> Any:
     """Check the values of the first rows; return them in float64 if they are too small for float32."""
-    largest = check_values(X)
-    if largest == 0.0 or largest >= _SMALLEST[str(X.dtype)]:
-        return X
+    return X.astype(first_dtype(check_values(X), X.dtype), copy=False)
+
+
+def first_dtype(largest: float, dtype: np.dtype) -> np.dtype:
+    """Return the precision for values of which the largest is given: float64 if they are too small for float32."""
+    if largest == 0.0 or largest >= _SMALLEST[str(dtype)]:
+        return dtype
     if largest < _SMALLEST["float64"]:
         raise ValueError(
             f"The largest value of X is {largest:g}: squares of such numbers vanish. Scale the columns of X."
         )
-    return X.astype(np.float64)
+    return np.dtype(np.float64)
 
 
 def largest_value(X: Any) -> float:
@@ -67,7 +71,12 @@ def check_spread(X: Any, n_most: int = 10_000) -> str | None:
     """Return a warning if columns differ so much in scale that a kernel sees only some of them."""
     X = X[:: max(1, X.shape[0] // n_most)]
     low, high = (np.asarray(part.toarray() if sp.issparse(part) else part) for part in (X.min(axis=0), X.max(axis=0)))
-    spread = (high.astype(np.float64) - low).reshape(-1)
+    return spread_warning(low.reshape(-1), high.reshape(-1))
+
+
+def spread_warning(low: Array, high: Array) -> str | None:
+    """Return the same from the smallest and the largest value of each column."""
+    spread = high.astype(np.float64) - low
     moving = np.flatnonzero(spread > 0)
     if not len(moving) or spread.max() <= _MOST_SPREAD * spread[moving].min():
         return None

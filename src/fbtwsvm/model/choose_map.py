@@ -14,14 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
 from .._arrays import Array
 from ..features import AdditiveIntersectionFeatures, ExactKernel, FourierFeatures, NystroemFeatures
 from ..features.kernels import SKEW, Kernel
 from ..features.nystroem import check_landmarks
-from .rows import TrainingRows
+from .rows import Extent
 
 _MOST_COMPONENTS = 2000
 _MOST_VALUES = 250_000_000  # most numbers in the mapped rows, or in all planes: 1 GB in float32
@@ -46,7 +45,7 @@ def choose_map(
     feature_map: Any,
     n_components: int | str,
     gamma: float | None,
-    rows: TrainingRows,
+    rows: Extent,
     seed: int,
     metric: Array | None = None,
 ) -> Any:
@@ -70,7 +69,7 @@ def stream_map(
     feature_map: Any,
     n_components: int,
     gamma: float | None,
-    rows: TrainingRows,
+    rows: Extent,
     seed: int,
     metric: Array | None = None,
 ) -> Any:
@@ -84,10 +83,10 @@ def stream_map(
     return _make(kernel, feature_map, count, 1.0 if gamma is None else gamma, seed, metric)
 
 
-def _automatic(kernel: str | Kernel, rows: TrainingRows, *, exact_fits: bool) -> str:
+def _automatic(kernel: str | Kernel, rows: Extent, *, exact_fits: bool) -> str:
     """Choose the map of "auto": the columns where the kernel has some, else the exact kernel, else landmarks."""
-    columns = _COLUMNS.get(str(kernel), _MOST_COLUMNS + 1) * rows.X.shape[1]
-    too_large = sp.issparse(rows.X) and rows.n * 3 * rows.X.shape[1] > _MOST_VALUES  # once they are dense
+    columns = _COLUMNS.get(str(kernel), _MOST_COLUMNS + 1) * rows.n_columns
+    too_large = rows.sparse and rows.n * 3 * rows.n_columns > _MOST_VALUES  # once they are dense
     if columns <= _MOST_COLUMNS and not too_large:
         return "columns"
     return "exact" if exact_fits else "nystroem"

@@ -161,6 +161,18 @@ class Answers:
 
 
 @dataclass(frozen=True)
+class AnswersOnly:
+    """A model that only answers: a part of another one, which may go on learning."""
+
+    answers: Answers
+
+    @property
+    def classes(self) -> Array:
+        """Labels."""
+        return self.answers.classes
+
+
+@dataclass(frozen=True)
 class PairRule:
     """A decision rule and its planes."""
 

@@ -107,28 +107,53 @@ class Mapping:
     ) -> tuple[Mapping, Array]:
         """Fit the map; return it with the mapped training rows (or their kernel matrix, without bias).
 
-        `y` are the labels of the given rows, for transformers that use them.  `known` may return all given rows mapped
-        by an equal map that is not yet scaled, if they were computed before; otherwise it returns None.
+        `y` are the labels of the given rows, for transformers that use them.  For `known` see `scaled_rows`.
         """
+        mapping = cls.fitted(transformer, rows, y)
+        return mapping, mapping.scaled_rows(rows, kernel, threads, known)
+
+    @classmethod
+    def fitted(cls, transformer: Any, rows: TrainingRows, y: Array) -> Mapping:
+        """Fit the map, without its scale; `y` are the labels of the given rows, for transformers that use them."""
         if transformer is not None:
             in_order = _fits_in_given_order(transformer, rows)
             given, labels = (rows.X, y) if in_order else (rows.X[rows.index], y[rows.index])
             transformer.fit(_readable(transformer, given), labels)
         frozen = isinstance(transformer, FrozenEstimator)
         mapping = cls(transformer.estimator if frozen else transformer, 1.0, rows.X.dtype, frozen)
-        transformer = mapping.transformer
         if mapping.exact:  # float32 would not be precise enough for a positive definite matrix
             mapping.dtype = np.dtype(np.float64)
-        known_rows = None if known is None else known(mapping)
-        mapped = mapping.rows(rows.X, rows.index, threads) if known_rows is None else known_rows[rows.index]
-        if not _has_normalised_kernel(transformer, kernel):
+        return mapping
+
+    def scaled_rows(
+        self,
+        rows: TrainingRows,
+        kernel: str | Kernel,
+        threads: Threads | None = None,
+        known: Callable[[Mapping], Array | None] | None = None,
+    ) -> Array:
+        """Return the mapped training rows (or their kernel matrix, without bias), and set the scale.
+
+        `known` may return all given rows mapped by an equal map that is not yet scaled, if they were computed before;
+        otherwise it returns None.
+        """
+        known_rows = None if known is None else known(self)
+        mapped = self.rows(rows.X, rows.index, threads) if known_rows is None else known_rows[rows.index]
+        if self.needs_scale(kernel):
             plain = mapped[:, :-1]
-            squares = np.diag(plain) if mapping.exact else np.einsum("ij,ij->i", plain, plain)
-            mean = float(np.average(squares, weights=rows.weights))
-            # A column of the exact kernel is an inner product, so its scale is the square of that of a feature.
-            mapping.scale = 1.0 if mean <= 0 else (1.0 / mean if mapping.exact else 1.0 / np.sqrt(mean))
-            plain *= mapped.dtype.type(mapping.scale)
-        return mapping, (np.ascontiguousarray(mapped[:, :-1]) if mapping.exact else mapped)
+            squares = np.diag(plain) if self.exact else np.einsum("ij,ij->i", plain, plain)
+            self.set_scale(float(np.average(squares, weights=rows.weights)))
+            plain *= mapped.dtype.type(self.scale)
+        return np.ascontiguousarray(mapped[:, :-1]) if self.exact else mapped
+
+    def needs_scale(self, kernel: str | Kernel) -> bool:
+        """Whether the map has a scale that is found from the training rows."""
+        return not _has_normalised_kernel(self.transformer, kernel)
+
+    def set_scale(self, mean: float) -> None:
+        """Set the scale, from the mean of ||z||^2 without it."""
+        # A column of the exact kernel is an inner product, so its scale is the square of that of a feature.
+        self.scale = 1.0 if mean <= 0 else (1.0 / mean if self.exact else 1.0 / np.sqrt(mean))
 
     @property
     def landmark_rows(self) -> Any:
@@ -190,11 +215,6 @@ class Mapping:
     def same_metric(self, other: Mapping) -> bool:
         """Whether the columns have equal factors in two maps."""
         return _same(self.metric, other.metric)
-
-    def landmark_places(self, rows: TrainingRows) -> Array:
-        """Return the numbers of the given rows that are landmarks."""
-        sorted_places = rows.index[self.landmarks(rows)]
-        return np.asarray(sorted_places)
 
     def landmarks(self, rows: TrainingRows) -> Array:
         """Mark the sorted rows that are landmarks."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import Array, class_starts, tiles
 
+LARGE = 20_000  # of data with more rows, a sample is drawn on which kernel and map are chosen
 SMALL = 2000  # data with at most so many distinct rows is small: exact kernel, nothing chosen at random
 _TILE = 65536  # rows that are looked at together
 _MERGE_FACTOR = 5  # duplicates are merged in at most this many times SMALL rows
@@ -34,29 +35,51 @@ def row_bytes(X: Any) -> int:
 
 
 def calibration_rows(starts: Array, landmarks: Array, seed: int, limit: int = 512) -> Array:
-    """Mark the calibration rows, whose left-out values the decision rule is learned from: at most `limit` of a class.
+    """Return the numbers, sorted, of the calibration rows, whose left-out values the decision rule is learned from.
 
-    A landmark has a feature of its own, which no new row has, so landmarks are not chosen if half of the class remains
-    without them.  The only row of a class is never chosen: without it the class has no plane.
+    There are at most `limit` of a class.  A landmark (their numbers are sorted) has a feature of its own, which no new
+    row has, so landmarks are not chosen if half of the class remains without them.  The only row of a class is never
+    chosen: without it the class has no plane.  Nothing is held for every row.
     """
     random = np.random.default_rng(seed)
-    marked = np.zeros(len(landmarks), dtype=bool)
-    for first, last in pairwise(starts):
-        if last - first == 1:
+    chosen = [np.empty(0, dtype=np.int64)]
+    for first, last in pairwise(starts.tolist()):
+        size = last - first
+        if size < 2:
             continue
-        own = marked[first:last]
-        own[:] = ~landmarks[first:last]
-        if 2 * int(own.sum()) < last - first:
-            own[:] = True
-        count = int(own.sum())
-        if count > limit:
-            # The k-th candidate is found from the few rows that are none: a list of all takes too much memory.
-            others = np.flatnonzero(~own)
-            chosen = random.choice(count, limit, replace=False)
-            chosen += np.searchsorted(others - np.arange(len(others)), chosen, side="right")
-            own[:] = False
-            own[chosen] = True
-    return marked
+        others = landmarks[slice(*np.searchsorted(landmarks, [first, last]))] - first
+        if 2 * (size - len(others)) < size:
+            others = others[:0]
+        count = size - len(others)
+        some = np.sort(random.choice(count, limit, replace=False)) if count > limit else np.arange(count)
+        # The k-th candidate is found from the few rows that are none.
+        some += np.searchsorted(others - np.arange(len(others)), some, side="right")
+        chosen.append(some + first)
+    return np.concatenate(chosen)
+
+
+class Extent(Protocol):
+    """How many rows a fit has, and of what kind, wherever they are."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns before the map."""
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the rows are sparse."""
+
+    @property
+    def small(self) -> bool:
+        """Whether the data is small."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +112,21 @@ class TrainingRows:
     def labels(self) -> Array:
         """Class index of every sorted row."""
         return np.repeat(np.arange(self.n_classes), np.diff(self.starts))
+
+    @property
+    def class_weights(self) -> Array:
+        """Sum of the weights of each class."""
+        return np.array([self.weights[first:last].sum() for first, last in pairwise(self.starts)])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns before the map."""
+        return int(self.X.shape[1])
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the rows are sparse."""
+        return bool(sp.issparse(self.X))
 
     def labels_of(self, numbers: Array) -> Array:
         """Class index of some sorted rows."""

@@ -285,7 +285,9 @@ class StreamModel:
         chunk = self._chunk(rows, parameters)
         order = np.argsort(chunk.labels, kind="stable")
         starts = class_starts(chunk.labels[order], len(self.classes))
-        wanted = chunk.times[order[calibration_rows(starts, landmarks[order], self.seed, limit=_CALIBRATION_ROWS)]]
+        wanted = chunk.times[
+            order[calibration_rows(starts, np.flatnonzero(landmarks[order]), self.seed, _CALIBRATION_ROWS)]
+        ]
         for member in self.members:
             yield
             learn_block(member, chunk)
@@ -913,8 +915,8 @@ class StreamModel:
         kept = member.kept = member.kept.by_class().unsolved()
         landmarks = np.zeros(len(kept), dtype=bool) if kept.raw is None else self.mapping.is_landmark(kept.raw)
         starts = class_starts(kept.labels, len(self.classes))
-        marked = calibration_rows(starts, landmarks, self.seed, limit=_CALIBRATION_ROWS)
-        left_out = resolve(member, wanted=kept.times[marked])
+        chosen = calibration_rows(starts, np.flatnonzero(landmarks), self.seed, _CALIBRATION_ROWS)
+        left_out = resolve(member, wanted=kept.times[chosen])
         member.kept = member.kept.with_reserve(member.policy.second_look)
         if left_out is not None:
             self._flush_calibration()

@@ -17,7 +17,7 @@ from ..batch.choose_gamma import choose_gamma
 from ..batch.choose_kernel import KernelChoice, choose_kernel, given_metric, learns_metric
 from ..batch.model import BatchModel
 from ..batch.prepare import Prepared, ordered, prepare
-from ..batch.solve import Solved, calibrated
+from ..batch.solve import Calibration, Solved, marked
 from ..batch.trial_rows import TrialRows
 from ..classifier import FBTWSVM, parameters_of, with_model
 from ..features.fourier import FourierFeatures
@@ -259,12 +259,11 @@ class Folds:
 
 
 def _fewer(wanted: Array, starts: Array, most: int) -> Array:
-    """Return at most so many of the marked rows of each class, evenly spaced."""
-    fewer = np.zeros_like(wanted)
-    for first, last in pairwise(starts.tolist()):
-        marked = first + np.flatnonzero(wanted[first:last])
-        fewer[marked[np.linspace(0, len(marked) - 1, min(most, len(marked))).astype(np.int64)]] = True
-    return fewer
+    """Return at most so many of the numbers of each class, evenly spaced."""
+    fewer = [wanted[:0]]
+    for first, last in pairwise(np.searchsorted(wanted, starts).tolist()):
+        fewer.append(wanted[first + np.linspace(0, last - first - 1, min(most, last - first)).astype(np.int64)])
+    return np.concatenate(fewer)
 
 
 def _key(params: Params) -> _Key:
@@ -279,8 +278,9 @@ def _of_plane(params: Params, plane: int) -> Params:
 
 def _joined(one: Solved, other: Solved, prepared: Prepared) -> Solved:
     """Join the plane near the first class of one solution and the plane near the second class of another."""
-    settings = prepared.settings
-    problem = Problem(prepared.rows.starts, prepared.rows.weights, settings.reg, prepared.wanted, settings.options)
+    settings, rows = prepared.settings, prepared.rows
+    wanted = marked(prepared.wanted, rows.n)
+    problem = Problem(rows.starts, settings.reg, settings.options, rows.weights, wanted)
     (_, first), (_, second) = problem.wanted_rows(0), problem.wanted_rows(1)
     solution = Solution(**{name: value.copy() for name, value in vars(one.solution).items()})
     for name in ("planes", "gaps", "sweeps"):
@@ -288,4 +288,5 @@ def _joined(one: Solved, other: Solved, prepared: Prepared) -> Solved:
     solution.alpha[:, 1] = other.solution.alpha[:, 1]
     solution.near[second] = other.solution.near[second]
     solution.far[first, 1] = other.solution.far[first, 1]
-    return Solved(calibrated(solution, problem, settings, prepared.kernel), solution, one.memberships)
+    decision = Calibration.of_problem(problem).decide(solution, settings, prepared.kernel)
+    return Solved(decision, solution, one.memberships)

@@ -2,31 +2,36 @@
 
 Planes are solved from inner products (`kernel`) if that is cheaper, otherwise on mapped rows in the dual (`dual`).  If
 a class has very many rows, a sample is solved first.  It shows how many rows push each plane: planes with few such rows
-are then solved in the dual, planes with very many (the classes overlap) by Newton's method (`newton`).
+are then solved in the dual, planes with very many (the classes overlap) by Newton's method (`newton`).  Rows that are
+not held in memory are solved by Newton's method, and to sharp tolerances by `finish`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._arrays import Array, class_starts
+from .._arrays import Array, tiles
 from .dual import solve_features, solve_path
 from .factors import Whitener
+from .finish import finish
 from .kernel import solve_kernel_path
-from .newton import RowReader, solve_newton
-from .problem import Factor, Problem, Solution, Start
+from .newton import left_out_at, solve_newton
+from .plane_duals import PlaneDuals
+from .problem import Factor, Outline, Problem, Solution, Start
+from .row_reader import Boxes, GivenBoxes, MappedRows, RowReader
 
 MANY_ROWS = 8192  # if the largest class has more rows than this, a sample is solved first
 _MOST_KERNEL_ROWS = 8192  # their kernel matrix takes half a gigabyte
 _SAMPLED = 16  # one row in 16 is sampled
 _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 1024, 16384  # rows of each class
-_LARGEST_READ = 4096  # the same of rows that do not fit into memory
+LARGEST_READ = 4096  # the same of rows that do not fit into memory
 _SHARPEST = 1e-4  # smallest gap that Newton's method reaches with a smoothed hinge
 _CROWDED = 64  # Newton's method is faster if more than 64 rows per column have a positive dual
 _ROUNDING = 30.0  # units of rounding that an inner product may be wrong by, with room to spare
+_TILE = 8192  # rows whose duals are computed at a time
 _MOST_FACTORS = 2**30  # bytes of factors kept between the sample and the final solve
 
 Grams = Callable[[], Sequence[Array]]
@@ -41,13 +46,15 @@ def solve_mapped(
     *,
     grams: Sequence[Array] | None,
     make_grams: Grams,
+    reader: RowReader,
     seed: int,
     alpha: Array | None = None,
 ) -> list[Solution]:
     """Solve all planes on mapped rows in memory for several multiples of the boxes, each from the solution before it.
 
     `grams` are the Gram matrices of the classes without the ridge, if already computed.  `make_grams` computes them; it
-    is called only if all of them are needed at once.  `alpha` are duals of a similar problem, to start from.
+    is called only if all of them are needed at once.  `reader` reads the same rows.  `alpha` are duals of a similar
+    problem, to start from.
     """
     if _kernel_is_cheaper(problem.starts, rows.shape[1]):
         inner_products, rounding = _inner_products(rows, problem)
@@ -57,7 +64,7 @@ def solve_mapped(
         return solutions
     if np.diff(problem.starts).max() > MANY_ROWS:
         grams = make_grams() if grams is None else grams
-        return [_solve_many_rows(rows, multiple * box, problem, means, grams, seed) for multiple in multiples]
+        return [_solve_many_rows(rows, multiple * box, problem, means, grams, seed, reader) for multiple in multiples]
     start = Start.cold(rows, means, problem, grams)
     if alpha is not None:
         box, multiples = multiples[0] * box, [multiple / multiples[0] for multiple in multiples]
@@ -65,30 +72,89 @@ def solve_mapped(
     return solve_path(rows, box, problem, start, multiples)
 
 
-def solve_read(reader: RowReader, problem: Problem, means: Array, grams: Sequence[Array], seed: int) -> Solution:
-    """Solve all planes on rows that are read piece by piece, by Newton's method."""
-    dtype = reader.rows(slice(0, 1)).dtype
+@dataclass(frozen=True)
+class ReadSolution:
+    """Solved planes of rows that are not held, and a function that returns the duals of such rows."""
+
+    solution: Solution
+    duals: PlaneDuals
+
+
+def solve_read(
+    reader: RowReader,
+    boxes: Boxes,
+    problem: Outline,
+    means: Array,
+    grams: Sequence[Array],
+    wanted: MappedRows,
+    seed: int,
+) -> ReadSolution:
+    """Solve all planes on rows that are read pass by pass: by Newton's method, and sharper if tol asks for it.
+
+    `wanted` are the calibration rows.
+    """
+    dtype = wanted.rows.dtype
     start = _start(means, grams, problem, dtype)
-    first, _ = _first_planes(reader, problem, start, seed, _LARGEST_READ)
-    solution = Solution.empty(problem, means.shape[1], dtype, precision=np.float32)
-    solve_newton(reader, problem, grams, start.todo, first, solution)
-    return solution
+    first, _ = _first_planes(reader, boxes, problem, start, first_sample(problem.starts, seed, LARGEST_READ))
+    solution = Solution.zeros((0, len(wanted)), problem.n_classes, means.shape[1], dtype)
+    return ReadSolution(solution, _solve_by_passes(reader, boxes, problem, grams, wanted, start, first, solution))
+
+
+def _solve_by_passes(
+    reader: RowReader,
+    boxes: Boxes,
+    problem: Outline,
+    grams: Sequence[Array],
+    wanted: MappedRows,
+    start: Start,
+    first: Array,
+    solution: Solution,
+) -> PlaneDuals:
+    """Solve the planes of `start.todo` and write them into the solution; return a function for their duals."""
+    widths = solve_newton(reader, boxes, problem, grams, start.todo, first, wanted, solution)
+    sharp = finish(reader, boxes, problem, grams, start, solution)
+    if sharp.planes.any() and len(wanted):
+        left_out_at(reader, boxes, problem, grams, sharp.planes, wanted, solution)
+    return PlaneDuals(boxes, solution.planes.astype(np.float64), widths, sharp)
 
 
 def _solve_many_rows(
-    rows: Array, box: Array, problem: Problem, means: Array, grams: Sequence[Array], seed: int
+    rows: Array,
+    box: Array,
+    problem: Problem,
+    means: Array,
+    grams: Sequence[Array],
+    seed: int,
+    reader: RowReader,
 ) -> Solution:
     """Solve all planes if some classes have very many rows."""
+    boxes = GivenBoxes(box)
     start = _start(means, grams, problem, rows.dtype)
-    reader = RowReader(lambda index: rows[index], lambda index, _: box[index])
-    first, pushing = _first_planes(reader, problem, start, seed)
+    first, pushing = _first_planes(reader, boxes, problem, start, first_sample(problem.starts, seed))
     crowded = start.todo & (pushing > _CROWDED * rows.shape[1]) & (problem.options.tol >= _SHARPEST)
     solution = solve_features(rows, box, problem, replace(start, todo=start.todo & ~crowded, planes=first))
-    solve_newton(reader, problem, grams, crowded, first, solution)
+    if crowded.any():
+        wanted = reader.take(np.flatnonzero(problem.wanted))
+        start = replace(start, todo=crowded)
+        duals = _solve_by_passes(reader, boxes, problem, grams, wanted, start, first, solution)
+        _fill_duals(rows, duals, problem, crowded, solution)
     return solution
 
 
-def _start(means: Array, grams: Sequence[Array], problem: Problem, dtype: np.dtype) -> Start:
+def _fill_duals(rows: Array, duals: PlaneDuals, problem: Problem, planes: Array, solution: Solution) -> None:
+    """Write the duals of planes that were solved by passes into the solution."""
+
+    def fill(part: tuple[int, slice]) -> None:
+        k, place = part
+        labels = np.full(place.stop - place.start, k)
+        tile = MappedRows(place, rows[place], labels, problem.weights[place])
+        solution.alpha[place] = np.where(planes[:, k], duals(tile), solution.alpha[place])
+
+    blocks = (problem.block(k) for k in range(problem.n_classes))
+    problem.each(fill, [(k, part) for k, block in enumerate(blocks) for part in tiles(block.start, block.stop, _TILE)])
+
+
+def _start(means: Array, grams: Sequence[Array], problem: Outline, dtype: np.dtype) -> Start:
     """Start from Gram matrices; keep their factors for the second use if memory allows."""
     kept: dict[int, Factor] = {}
     fits = len(grams) * means.shape[1] ** 2 * dtype.itemsize <= _MOST_FACTORS
@@ -101,35 +167,40 @@ def _start(means: Array, grams: Sequence[Array], problem: Problem, dtype: np.dty
             kept[a] = whitener
         return kept[a]
 
-    todo = ~np.eye(len(grams), dtype=bool)
+    todo = problem.every_plane
     return Start(factor, means, todo, np.zeros(todo.shape))
 
 
-def _first_planes(
-    reader: RowReader, problem: Problem, start: Start, seed: int, largest: int = _LARGEST_SAMPLE
-) -> tuple[Array, Array]:
-    """Solve on a sample; return the planes, and an estimate of how many rows push each of them."""
+def first_sample(starts: Array, seed: int, largest: int = _LARGEST_SAMPLE) -> Array:
+    """Return the numbers, sorted, of the rows on which planes are solved first: about one in 16 of each class."""
     random = np.random.default_rng(seed)
-    sizes = np.diff(problem.starts)
+    sizes = np.diff(starts)
     counts = np.minimum(sizes, np.clip(sizes // _SAMPLED, _SMALLEST_SAMPLE, largest))
-    chosen = np.concatenate(
+    return np.concatenate(
         [
             np.sort(random.choice(size, count, replace=False)) + first
-            for size, count, first in zip(sizes, counts, problem.starts[:-1], strict=True)
+            for size, count, first in zip(sizes, counts, starts[:-1], strict=True)
         ]
     )
-    share = np.repeat(sizes / counts, counts)[:, None]
-    labels = np.repeat(np.arange(len(counts)), counts)
-    rows = reader.rows(chosen)
-    sampled = replace(
-        problem,
-        starts=class_starts(labels, len(counts)),
-        weights=problem.weights[chosen],
-        wanted=np.zeros(len(chosen), dtype=bool),
+
+
+def _first_planes(
+    reader: RowReader, boxes: Boxes, problem: Outline, start: Start, chosen: Array
+) -> tuple[Array, Array]:
+    """Solve on a sample; return the planes, and an estimate of how many rows push each of them."""
+    rows = reader.take(chosen)
+    starts = np.searchsorted(chosen, problem.starts)
+    counts = np.diff(starts)
+    share = np.repeat(np.diff(problem.starts) / counts, counts)[:, None]
+    sampled = Problem(
+        starts=starts,
+        reg=problem.reg,
         options=replace(problem.options, tol=10.0 * problem.options.tol),
+        weights=rows.weights,
+        wanted=np.zeros(len(chosen), dtype=bool),
     )
-    solution = solve_features(rows, reader.boxes(chosen, rows) * share, sampled, start)
-    pushing = np.add.reduceat((solution.alpha > 0) * share, sampled.starts[:-1], axis=0).T
+    solution = solve_features(rows.rows, boxes(rows) * share, sampled, start)
+    pushing = np.add.reduceat((solution.alpha > 0) * share, starts[:-1], axis=0).T
     return solution.planes, pushing
 
 

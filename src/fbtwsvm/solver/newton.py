@@ -7,274 +7,360 @@ all duals at once.  With x_i = 1 + h_i.u, and phi the hinge smoothed over a zone
     alpha_i = box_i phi'(x_i),   gradient G_a u + sum alpha_i h_i,   Hessian G_a + sum_{zone} box_i / delta h_i h_i'
 
 These alpha are feasible in the dual, so each pass over the rows gives a duality gap of the true hinge: the primal at u
-minus the dual at alpha.  The zone narrows until the gap is within tol.  Rows are mapped and read piece by piece, never
-all at once; only x, box and alpha are held for every row.
+minus the dual at alpha.  The zone narrows until the gap is within tol.
+
+A step takes one pass, which adds up the four sums at the end of a full step.  They also tell whether the step was too
+long; it is then made shorter, which takes another pass.  Nothing is held for every row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .._arrays import Array, Index, tiles
+from .._arrays import Array, tiles
 from .._linalg import lower_factor
 from .._log import LOG
 from . import _newton_loops
 from .dual import values_of
 from .left_out import left_out_newton, left_out_newton_pushed
-from .problem import Problem, Solution
+from .problem import Outline, Solution
+from .row_reader import Boxes, MappedRows, RowReader, Tiles
 
-_TILE = 4096  # rows mapped at a time
-_PIECE = 8 * _TILE  # rows of one task of a thread
-_WIDEST, _NARROWEST = 0.06, 0.02  # width of the zone at first, and at least
+_ROWS_OF_PRODUCT = 4096  # rows in the zone that are multiplied at a time
+_WIDEST, NARROWEST = 0.06, 0.02  # width of the zone at first, and at least
 _NARROWER = 0.4  # factor by which the zone narrows
 _SMALL_GAIN = 0.003  # the zone narrows when the next step gains less than this, relative to sum C w s
-_MOST_STEPS = 100
-_LONGEST = 2.0  # longest step, as a multiple of Newton's
+MOST_STEPS = 40  # passes over the rows of a plane
+_LEAST_DECREASE = 1e-4  # share of the decrease that its slope promises, which a step must reach
+_SHORTEST, _SHORTER = 0.1, 0.7  # a step that was too long becomes this many times as long
 _ROUNDING = 1e-10  # a relative gain below this is rounding
-_MOST_FACTORS = 2**30  # bytes of factors held at a time
+_WORTHLESS = 0.02  # a gain below this share of the gap, with the narrowest zone: the rest of the gap is the zone's
+_MOST_PRODUCTS = 2**28  # bytes of Hessians that a pass adds up
 
 
 @dataclass(frozen=True)
-class RowReader:
-    """Functions that read rows, sorted by class as in `Problem`, and map them when they are read.
+class _Before:
+    """The point before a step, to go back to: its objectives (true hinge and smoothed) and the slope of the latter."""
 
-    rows    returns the mapped rows of a slice or of an index
-    boxes   returns C w s (n, n_classes) of these
-    """
-
-    rows: Callable[[Index], Array]
-    boxes: Callable[[Index, Array], Array]
+    u: Array
+    direction: Array
+    objectives: Array
+    slope: float
+    width: float
 
 
 @dataclass
 class _Plane:
-    """One plane while it is solved."""
+    """One plane while it is solved; `u` is where the next pass looks, `length` that of the step which led there."""
 
     near: int
+    pushed: int
     u: Array
     width: float = _WIDEST
     gap: float = np.inf
     factor: Array | None = None  # of the Hessian at u
     steps: int = 0
+    box_sum: float = 0.0
+    length: float = 1.0
+    before: _Before | None = None
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Where a pass looks: boxes, and for each pushed class the near classes, planes (m, D) and widths (m,)."""
+
+    boxes: Boxes
+    planes: dict[int, tuple[Array, Array, Array]]
+
+
+@dataclass
+class _PushedSums:
+    """Sums over the rows of one pushed class, for m planes.
+
+    losses     (m, 4): true hinge loss, smoothed hinge loss, duals, boxes
+    dual_sums  (m, D): sum of alpha_i h_i
+    curvature  (m, D, D): sum of box_i / delta h_i h_i' over the zone
+    """
+
+    losses: Array
+    dual_sums: Array
+    curvature: Array
+    waiting: list[list[Array]] = field(default_factory=list)  # rows in the zone that are not multiplied yet
+
+    @classmethod
+    def zero(cls, count: int, n_columns: int) -> _PushedSums:
+        """Return sums over no rows."""
+        shape = (count, n_columns, n_columns)
+        return cls(np.zeros((count, 4)), np.zeros((count, n_columns)), np.zeros(shape), [[] for _ in range(count)])
+
+    def add_zone(self, place: int, rows: Array) -> None:
+        """Add h h' over rows; a product of many rows at a time is fast."""
+        waiting = self.waiting[place]
+        waiting.append(rows)
+        if sum(map(len, waiting)) >= _ROWS_OF_PRODUCT:
+            self._multiply(place)
+
+    def _multiply(self, place: int) -> None:
+        waiting = self.waiting[place]
+        rows = np.concatenate(waiting) if len(waiting) > 1 else waiting[0]
+        self.curvature[place] += rows.T @ rows
+        self.waiting[place] = []
+
+    def finish(self) -> None:
+        """Multiply the rows that are left."""
+        for place, waiting in enumerate(self.waiting):
+            if waiting:
+                self._multiply(place)
+
+    def __add__(self, other: _PushedSums) -> _PushedSums:
+        return _PushedSums(
+            self.losses + other.losses, self.dual_sums + other.dual_sums, self.curvature + other.curvature
+        )
+
+
+@dataclass
+class _Sums:
+    """The sums of every pushed class."""
+
+    by_class: dict[int, _PushedSums]
+
+    def __add__(self, other: _Sums) -> _Sums:
+        both = dict(self.by_class)
+        for label, sums in other.by_class.items():
+            both[label] = both[label] + sums if label in both else sums
+        return _Sums(both)
+
+
+def _add_up(rows: Tiles, look: _Look) -> _Sums:
+    """Add up what the planes need to know of their pushed rows."""
+    found: dict[int, _PushedSums] = {}
+    for tile in rows:
+        near, planes, widths = look.planes[tile.label]
+        sums = found.setdefault(tile.label, _PushedSums.zero(*planes.shape))
+        box = np.ascontiguousarray(look.boxes(tile)[:, near].T, dtype=tile.rows.dtype)
+        losses, duals, roots = _newton_loops.smooth_hinge(margins(tile.rows, planes), box, widths)
+        sums.losses += np.column_stack([losses, *(part.sum(axis=1, dtype=np.float64) for part in (duals, box))])
+        sums.dual_sums += duals @ tile.rows
+        for place in range(len(near)):
+            inside = np.flatnonzero(roots[place])
+            sums.add_zone(place, tile.rows[inside] * roots[place, inside, None])
+    for sums in found.values():
+        sums.finish()
+    return _Sums(found)
+
+
+def margins(rows: Array, planes: Array) -> Array:
+    """Return 1 + h.u (n_planes, n) of rows."""
+    x = np.empty((len(planes), len(rows)), dtype=rows.dtype)
+    values_of(rows, planes.astype(rows.dtype), x)
+    x += rows.dtype.type(1.0)
+    return x
 
 
 def solve_newton(
-    reader: RowReader, problem: Problem, grams: Sequence[Array], todo: Array, first: Array, solution: Solution
-) -> None:
+    reader: RowReader,
+    boxes: Boxes,
+    problem: Outline,
+    grams: Sequence[Array],
+    todo: Array,
+    first: Array,
+    wanted: MappedRows,
+    solution: Solution,
+) -> Array:
     """Solve the planes marked in `todo`, starting from `first`, and write them into the solution.
 
-    `grams` are the Gram matrices without the ridge.
+    `grams` are the Gram matrices without the ridge, `wanted` the calibration rows.  Returns the widths of the zones,
+    from which the duals follow.
     """
-    near = np.flatnonzero(todo.any(axis=1))
-    at_once = max(1, _MOST_FACTORS // (8 * first.shape[2] ** 2))
-    for group in (near[part] for part in tiles(0, len(near), at_once)):
-        ridged = {int(a): (grams[int(a)], float(problem.reg[a])) for a in group}
-        factors = dict(zip(ridged, problem.each(lambda system: _factor(*system), ridged.values()), strict=True))
-        wanted = np.zeros_like(todo)
-        wanted[group] = todo[group]
-        pushed = np.flatnonzero(wanted.any(axis=0))
-        for done, b in enumerate(pushed, 1):
-            planes = [_Plane(int(a), first[a, b].astype(np.float64)) for a in np.flatnonzero(wanted[:, b])]
-            block = problem.block(int(b))
-            pushed_class = _PushedClass(reader, problem, planes, block, ridged, factors, solution.alpha[block])
-            pushed_class.descend()
-            pushed_class.store(int(b), solution)
-            LOG.debug("planes against %d of %d classes solved by Newton's method", done, len(pushed))
+    widths = np.full(todo.shape, NARROWEST)
+    planes = [_Plane(int(a), int(b), first[a, b].astype(np.float64)) for b, a in zip(*np.nonzero(todo.T), strict=True)]
+    at_once = max(1, _MOST_PRODUCTS // (8 * first.shape[2] ** 2))
+    for group in tiles(0, len(planes), at_once):
+        _Group(reader, boxes, problem, grams, planes[group]).descend()
+        for plane in planes[group]:
+            widths[plane.near, plane.pushed] = plane.width
+            _store(plane, solution)
+        _leave_out(problem, boxes, planes[group], wanted, solution)
+        for plane in planes[group]:
+            plane.factor = None  # they take much memory
+        LOG.debug("%d of %d planes solved by Newton's method", group.stop, len(planes))
+    return widths
 
 
-class _Zone:
-    """The sum of h h' over rows in the zone of a plane; a product of many rows at a time is fast."""
+def left_out_at(
+    reader: RowReader,
+    boxes: Boxes,
+    problem: Outline,
+    grams: Sequence[Array],
+    todo: Array,
+    wanted: MappedRows,
+    solution: Solution,
+) -> None:
+    """Write the left-out values at the planes of a solution, as they are, into it."""
+    places = zip(*np.nonzero(todo.T), strict=True)
+    planes = [_Plane(int(a), int(b), solution.planes[a, b].astype(np.float64), NARROWEST) for b, a in places]
+    at_once = max(1, _MOST_PRODUCTS // (8 * solution.planes.shape[2] ** 2))
+    for part in tiles(0, len(planes), at_once):
+        group = _Group(reader, boxes, problem, grams, planes[part])
+        for plane, (_, _, curvature) in zip(planes[part], group.look(planes[part], "left-out values"), strict=True):
+            plane.factor = group.hessian_factor(plane, curvature)
+        _leave_out(problem, boxes, planes[part], wanted, solution)
+        for plane in planes[part]:
+            plane.factor = None  # they take much memory
 
-    def __init__(self, n_columns: int) -> None:
-        self.products = np.zeros((n_columns, n_columns))
-        self.parts: list[Array] = []
 
-    def add(self, rows: Array) -> None:
-        """Add some rows."""
-        self.parts.append(rows)
-        if sum(map(len, self.parts)) >= _TILE:
-            self.total()
+def smooth_duals(rows: MappedRows, box: Array, planes: Array, widths: Array) -> tuple[Array, Array]:
+    """Return 1 + h.u and the duals (n_planes, n) of rows in some planes that push their class.
 
-    def total(self) -> Array:
-        """Return the sum over all rows so far."""
-        if self.parts:
-            rows = np.concatenate(self.parts) if len(self.parts) > 1 else self.parts[0]
-            self.products += rows.T @ rows
-            self.parts = []
-        return self.products
+    `box` (n, n_planes) are the boxes, `widths` those of the zones.
+    """
+    x = margins(rows.rows, planes)
+    return x, _newton_loops.smooth_hinge(x, np.ascontiguousarray(box.T, dtype=x.dtype), widths)[1]
 
 
-class _PushedClass:
-    """State of Newton's method for all planes that push one class."""
+def by_class(rows: MappedRows) -> list[tuple[int, Array]]:
+    """Return each class among rows, and the places of its rows."""
+    return [(int(label), np.flatnonzero(rows.labels == label)) for label in np.unique(rows.labels)]
+
+
+class _Group:
+    """Planes that are solved together, so that they share their passes over the rows."""
 
     def __init__(
-        self,
-        reader: RowReader,
-        problem: Problem,
-        planes: list[_Plane],
-        block: slice,
-        ridged: dict[int, tuple[Array, float]],
-        factors: dict[int, Array],
-        alpha: Array,
+        self, reader: RowReader, boxes: Boxes, problem: Outline, grams: Sequence[Array], planes: list[_Plane]
     ) -> None:
-        self.reader = reader
-        self.problem = problem
+        self.reader, self.boxes, self.problem, self.grams = reader, boxes, problem, grams
         self.planes = planes
-        self.first = block.start
-        self.ridged, self.factors = ridged, factors
-        shape = (len(planes), block.stop - block.start)
-        self.near = np.array([plane.near for plane in planes])
-        self.box = np.empty(shape, dtype=np.float32)
-        self.alpha = alpha  # (n, n_classes): that of the solution, in place
-        self.x = np.empty(shape, dtype=np.float32)
-        self.dual_sums = np.zeros((len(planes), len(planes[0].u)))
-        self._values(first=True)
-        self.primal_at_zero = self.box.sum(axis=1, dtype=np.float64)
-
-    def _pieces(self) -> list[slice]:
-        return tiles(0, self.x.shape[1], _PIECE)
-
-    def _values(self, *, first: bool = False, points: Array | None = None, of: Array | None = None) -> Array:
-        """Return 1 + h.u of the pushed rows at the points (default: planes numbered `of`); `first` sets the boxes."""
-        of = np.arange(len(self.planes)) if of is None else of
-        points = np.stack([self.planes[k].u for k in of]) if points is None else points
-        values = self.x if first else np.empty((len(of), self.x.shape[1]), dtype=np.float32)
-
-        def visit(piece: slice) -> None:
-            for tile in tiles(piece.start, piece.stop, _TILE):
-                part = slice(tile.start + self.first, tile.stop + self.first)
-                rows = self.reader.rows(part)
-                products = np.empty((len(points), len(rows)), dtype=rows.dtype)
-                values_of(rows, points.astype(rows.dtype), products)
-                np.add(products, 1.0, out=values[:, tile], casting="same_kind")
-                if first:
-                    self.box[:, tile] = self.reader.boxes(part, rows)[:, self.near].T
-
-        self.problem.each(visit, self._pieces())
-        return values
+        near = sorted({plane.near for plane in planes})
+        found = problem.each(lambda a: _factor(grams[a], float(problem.reg[a])), near)
+        self.factors = dict(zip(near, found, strict=True))
 
     def descend(self) -> None:
         """Take Newton steps until the gap of every plane is within tol."""
-        pending = np.arange(len(self.planes))
-        while len(pending):
-            curvature, sums = self._add_up(pending)
-            targets = self.problem.each(self._step, zip(pending.tolist(), curvature, sums, strict=True))
-            going = [k for k, target in enumerate(targets) if target is not None]
-            pending, points = pending[going], [target for target in targets if target is not None]
-            if points:
-                ahead = self._values(points=np.stack(points), of=pending)
-                self.problem.each(self._walk, zip(pending.tolist(), points, ahead, strict=True))
+        pending = self.planes
+        while pending:
+            sums = self.look(pending, "Newton step")
+            going = self.problem.each(lambda pair: self._advance(*pair), zip(pending, sums, strict=True))
+            pending = [plane for plane, goes_on in zip(pending, going, strict=True) if goes_on]
 
-    def _walk(self, move: tuple[int, Array, Array]) -> None:
-        """Search along the line from u to the target of a Newton step; `ahead` are the values 1 + h.u at the target.
-
-        Overwrites `ahead`.
-        """
-        place, target, ahead = move
-        plane = self.planes[place]
-        direction = target - plane.u
-        slope = float(direction @ self._times_gram(plane.near, plane.u))
-        bend = float(direction @ self._times_gram(plane.near, direction))
-        length = _newton_loops.hinge_search(self.x[place], ahead, self.box[place], plane.width, slope, bend)
-        length = min(length, _LONGEST)  # near the solution u and the target differ by rounding only
-        plane.u = plane.u + length * direction
-        ahead -= self.x[place]
-        ahead *= np.float32(length)
-        self.x[place] += ahead
+    def look(self, planes: list[_Plane], name: str) -> list[tuple[Array, Array, Array]]:
+        """Pass over the rows; return losses, dual sums and curvature of each plane."""
+        by_class = {label: list(group) for label, group in groupby(planes, attrgetter("pushed"))}
+        places = {
+            label: (
+                np.array([plane.near for plane in group]),
+                np.stack([plane.u for plane in group]),
+                np.array([plane.width for plane in group]),
+            )
+            for label, group in by_class.items()
+        }
+        sums = self.reader.reduce(_add_up, _Look(self.boxes, places), name, list(places)).by_class
+        found = {
+            id(plane): (sums[label].losses[k], sums[label].dual_sums[k], sums[label].curvature[k])
+            for label, group in by_class.items()
+            for k, plane in enumerate(group)
+        }
+        return [found[id(plane)] for plane in planes]
 
     def _times_gram(self, a: int, vector: Array) -> Array:
         """Return G_a times a vector."""
-        gram, reg = self.ridged[a]
-        return np.asarray(gram @ vector + reg * vector)
+        return np.asarray(self.grams[a] @ vector + self.problem.reg[a] * vector)
 
-    def _add_up(self, pending: Array) -> tuple[Array, Array]:
-        """Sum over the rows: curvature in the zone, hinge loss and duals (returned), and the dual sums (in place)."""
-        n_columns = self.dual_sums.shape[1]
-        curvature = np.zeros((len(pending), n_columns, n_columns))
-        widths = np.array([self.planes[k].width for k in pending])
-        totals = np.zeros((len(pending), 2))
+    def hessian_factor(self, plane: _Plane, curvature: Array) -> Array:
+        """Return the factor of the Hessian of a plane."""
+        rounding = float(np.finfo(np.float32).eps) * float(np.trace(curvature))
+        return _factor(self.grams[plane.near] + curvature, float(self.problem.reg[plane.near]), rounding)
 
-        def visit(piece: slice) -> tuple[Array, Array, Array]:
-            losses, duals, roots = _newton_loops.smooth_hinge(self.x[pending, piece], self.box[pending, piece], widths)
-            moved = duals - self.alpha[piece, self.near[pending]].T.astype(np.float32, copy=False)
-            self.alpha[piece, self.near[pending]] = duals.T
-            needed = np.flatnonzero(_newton_loops.any_column(moved) | _newton_loops.any_column(roots))
-            if 2 * len(needed) > piece.stop - piece.start:
-                needed = np.arange(piece.stop - piece.start)  # a slice is faster than a long index
-            dual_sums = np.zeros((len(pending), n_columns))
-            zones = [_Zone(n_columns) for _ in pending]
-            for start in range(0, len(needed), _TILE):
-                some = needed[start : start + _TILE]
-                offset = piece.start + self.first
-                adjacent = some[-1] - some[0] == len(some) - 1
-                rows = self.reader.rows(slice(some[0] + offset, some[-1] + offset + 1) if adjacent else some + offset)
-                dual_sums += moved[:, some].astype(rows.dtype) @ rows
-                for k, zone in enumerate(zones):
-                    inside = np.flatnonzero(roots[k, some])
-                    zone.add(rows[inside] * roots[k, some[inside], None].astype(rows.dtype))
-            products = np.stack([zone.total() for zone in zones])
-            return products, dual_sums, np.column_stack([losses, duals.sum(axis=1, dtype=np.float64)])
-
-        for products, dual_sums, sums in self.problem.stream(visit, self._pieces()):
-            curvature += products
-            self.dual_sums[pending] += dual_sums
-            totals += sums
-        return curvature, totals
-
-    def _step(self, state: tuple[int, Array, Array]) -> Array | None:
-        """Compute the gap of a plane; return the target of the next Newton step, or None if the plane is solved."""
-        place, curvature, sums = state
-        plane = self.planes[place]
-        primal_at_zero, options = self.primal_at_zero[place], self.problem.options
+    def _advance(self, plane: _Plane, sums: tuple[Array, Array, Array]) -> bool:
+        """Compute the gap of a plane and move it to the end of the next step; return False if it is solved."""
+        (hinge, smooth, duals, plane.box_sum), dual_sums, curvature = sums
+        options = self.problem.options
         slope = self._times_gram(plane.near, plane.u)
-        whitened = solve_triangular(self.factors[plane.near], self.dual_sums[place], lower=True, check_finite=False)
-        primal = 0.5 * float(plane.u @ slope) + sums[0]
-        dual = sums[1] - 0.5 * float(whitened @ whitened)
-        plane.gap = (primal - dual) / primal_at_zero if primal_at_zero > 0 else 0.0
-        gram, reg = self.ridged[plane.near]
-        plane.factor = _factor(gram + curvature, reg, float(np.finfo(np.float32).eps) * float(np.trace(curvature)))
+        half_square = 0.5 * float(plane.u @ slope)
+        whitened = solve_triangular(self.factors[plane.near], dual_sums, lower=True, check_finite=False)
+        dual = duals - 0.5 * float(whitened @ whitened)
+        plane.gap = (half_square + hinge - dual) / plane.box_sum if plane.box_sum > 0 else 0.0
         plane.steps += 1
-        if plane.gap <= options.tol or plane.steps >= min(_MOST_STEPS, options.max_iter):
-            return None
-        step = solve_triangular(plane.factor, slope + self.dual_sums[place], lower=True, check_finite=False)
-        gain = 0.5 * float(step @ step) / primal_at_zero
-        if gain <= _ROUNDING and plane.width == _NARROWEST:
-            return None  # the smoothed hinge allows no smaller gap
+        last = plane.gap <= options.tol or plane.steps >= min(MOST_STEPS, options.max_iter)
+        objectives, gradient = half_square + np.array([hinge, smooth]), slope + dual_sums
+        if not last and _was_too_long(plane, objectives):
+            _shorten(plane, float(gradient @ plane.before.direction))  # type: ignore[union-attr]
+            return True
+        plane.factor = self.hessian_factor(plane, curvature)
+        if last:
+            return False
+        step = solve_triangular(plane.factor, gradient, lower=True, check_finite=False)
+        gain = 0.5 * float(step @ step) / plane.box_sum
+        if plane.width == NARROWEST and gain <= max(_ROUNDING, _WORTHLESS * plane.gap):
+            return False  # the smoothed hinge allows no smaller gap
+        direction = -solve_triangular(plane.factor, step, lower=True, trans="T", check_finite=False)
+        plane.before = _Before(plane.u, direction, objectives, float(gradient @ direction), plane.width)
+        plane.length = 1.0
         if gain <= _SMALL_GAIN:
-            plane.width = max(_NARROWER * plane.width, _NARROWEST)
-        target: Array = plane.u - solve_triangular(plane.factor, step, lower=True, trans="T", check_finite=False)
-        return target
+            plane.width = max(_NARROWER * plane.width, NARROWEST)
+        plane.u = plane.u + direction
+        return True
 
-    def store(self, b: int, solution: Solution) -> None:
-        """Write planes, gaps and left-out values into the solution; the duals are there already."""
-        for k, plane in enumerate(self.planes):
-            solution.planes[plane.near, b] = plane.u
-            solution.gaps[plane.near, b], solution.sweeps[plane.near, b] = plane.gap, plane.steps
-            solution.box_sums[plane.near, b] = self.primal_at_zero[k]
-        if self.problem.wanted.any():
-            self.problem.each(lambda k: self._leave_out(k, b, solution), range(len(self.planes)))
 
-    def _leave_out(self, place: int, b: int, solution: Solution) -> None:
-        """Write the left-out values of the wanted rows of both classes of a plane into the solution."""
-        plane = self.planes[place]
-        assert plane.factor is not None  # `_step` sets it together with the gap
-        near, lines = self.problem.wanted_rows(plane.near)
+def _was_too_long(plane: _Plane, objectives: Array) -> bool:
+    """Whether the last step of a plane went too far: the objective did not fall as it should have.
+
+    If the zone has narrowed with the step, the smoothed objectives before and after it are not those of one function,
+    and the true ones are compared.
+    """
+    before = plane.before
+    if before is None:
+        return False
+    which = int(plane.width == before.width)
+    allowed = before.objectives[which] + _LEAST_DECREASE * plane.length * before.slope * which
+    return bool(objectives[which] > allowed + _ROUNDING * plane.box_sum)
+
+
+def _shorten(plane: _Plane, slope: float) -> None:
+    """Make the last step of a plane shorter; `slope` is that of the objective along it, at its end."""
+    before = plane.before
+    assert before is not None
+    share = before.slope / (before.slope - slope) if slope > 0 else 0.0
+    plane.length *= min(max(share, _SHORTEST), _SHORTER)
+    plane.u = before.u + plane.length * before.direction
+
+
+def _store(plane: _Plane, solution: Solution) -> None:
+    """Write a plane and its gap into the solution."""
+    a, b = plane.near, plane.pushed
+    solution.planes[a, b] = plane.u
+    solution.gaps[a, b], solution.sweeps[a, b] = plane.gap, plane.steps
+    solution.box_sums[a, b] = plane.box_sum
+
+
+def _leave_out(problem: Outline, boxes: Boxes, planes: list[_Plane], wanted: MappedRows, solution: Solution) -> None:
+    """Write the left-out values of the wanted rows of both classes of some planes into the solution."""
+    if not len(wanted):
+        return
+    box, places = boxes(wanted), dict(by_class(wanted))
+    none = np.empty(0, dtype=np.int64)
+
+    def write(plane: _Plane) -> None:
+        assert plane.factor is not None
+        a, b = plane.near, plane.pushed
+        near, pushed = places.get(a, none), places.get(b, none)
         if len(near):
-            weights = self.problem.weights[near]
-            solution.near[lines, b] = left_out_newton(self.reader.rows(near), plane.u, plane.factor, weights)
-        pushed, lines = self.problem.wanted_rows(b)
+            weights = wanted.weights[near]
+            solution.near[near, b] = left_out_newton(wanted.rows[near], plane.u, plane.factor, weights)
         if len(pushed):
-            in_block = pushed - self.first
-            x, box = self.x[place : place + 1, in_block], self.box[place : place + 1, in_block]
-            _, duals, roots = _newton_loops.smooth_hinge(x, box, np.array([plane.width]))
-            rows = self.reader.rows(pushed)
-            solution.far[lines, plane.near] = left_out_newton_pushed(
-                rows, plane.u, plane.factor, duals[0], roots[0] ** 2
-            )
+            rows = wanted.rows[pushed]
+            x = margins(rows, plane.u[None])
+            own_box = np.ascontiguousarray(box[pushed, a][None], dtype=x.dtype)
+            _, duals, roots = _newton_loops.smooth_hinge(x, own_box, np.array([plane.width]))
+            solution.far[pushed, a] = left_out_newton_pushed(rows, plane.u, plane.factor, duals[0], roots[0] ** 2)
+
+    problem.each(write, planes)
 
 
 def _factor(matrix: Array, reg: float, rounding: float = 0.0) -> Array:

@@ -28,7 +28,7 @@ used where very many rows push a plane.  `choose` picks the method.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -54,17 +54,15 @@ class SolverOptions:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """The part of problem (P) that all planes share.
+class Outline:
+    """What all planes share, without anything that is held for every row.
 
     Rows are sorted by class: class k is the block starts[k]:starts[k + 1].  `reg` is the ridge of the planes near each
-    class.  `wanted` marks the calibration rows, whose left-out values are computed.
+    class.
     """
 
     starts: Array
-    weights: Array
     reg: Array
-    wanted: Array
     options: SolverOptions
 
     @property
@@ -72,9 +70,27 @@ class Problem:
         """Number of classes."""
         return len(self.reg)
 
+    @property
+    def every_plane(self) -> Array:
+        """Mark all planes [a, b] of classes that have rows."""
+        present = np.diff(self.starts) > 0
+        return np.outer(present, present) & ~np.eye(self.n_classes, dtype=bool)
+
     def block(self, k: int) -> slice:
         """Rows of class k."""
         return slice(int(self.starts[k]), int(self.starts[k + 1]))
+
+    def each(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
+        """Call `function` on each item in threads, one BLAS thread each; the result does not depend on n_jobs."""
+        return _threads.each(function, items, self.options.n_jobs)
+
+
+@dataclass(frozen=True)
+class Problem(Outline):
+    """The part of problem (P) that all planes share; `wanted` marks the calibration rows, for left-out values."""
+
+    weights: Array
+    wanted: Array
 
     @staticmethod
     def large_blocks(starts: Array) -> Array:
@@ -87,21 +103,13 @@ class Problem:
         first = int(np.count_nonzero(self.wanted[: int(self.starts[k])]))
         return numbers, slice(first, first + len(numbers))
 
-    def each(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
-        """Call `function` on each item in threads, one BLAS thread each; the result does not depend on n_jobs."""
-        return _threads.each(function, items, self.options.n_jobs)
-
-    def stream(self, function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
-        """Like `each`, but yield the results one by one, in order."""
-        return _threads.stream(function, items, self.options.n_jobs)
-
 
 @dataclass
 class Solution:
     """Planes, duals and duality gaps; index [a, b] is the plane near a that pushes b.
 
     planes     (n_classes, n_classes, n_columns): u, or the coefficients of the rows (`kernel` without rows)
-    alpha      (n, n_classes): dual of row i in the plane near that class
+    alpha      (n, n_classes): dual of row i in the plane near that class; no rows if the solver holds nothing of them
     gaps       (n_classes, n_classes): duality gap, relative to the primal at u = 0
     sweeps     (n_classes, n_classes): sweeps of coordinate descent, or Newton steps
     box_sums   (n_classes, n_classes): sum of C w s over the pushed class, the primal at u = 0
@@ -120,13 +128,17 @@ class Solution:
     far: Array
 
     @classmethod
-    def empty(cls, problem: Problem, n_columns: int, dtype: Any = np.float64, precision: Any = np.float64) -> Solution:
-        """Return a solution of zeros; `dtype` is that of the planes, `precision` that of the duals."""
-        n_wanted = int(problem.wanted.sum())
-        k = problem.n_classes
+    def empty(cls, problem: Problem, n_columns: int, dtype: Any = np.float64) -> Solution:
+        """Return a solution of zeros; `dtype` is that of the planes."""
+        return cls.zeros((len(problem.weights), int(problem.wanted.sum())), problem.n_classes, n_columns, dtype)
+
+    @classmethod
+    def zeros(cls, counts: tuple[int, int], k: int, n_columns: int, dtype: Any = np.float64) -> Solution:
+        """Return a solution of zeros for so many rows whose duals are held, and so many wanted rows."""
+        n_rows, n_wanted = counts
         return cls(
             planes=np.zeros((k, k, n_columns), dtype=dtype),
-            alpha=np.zeros((len(problem.weights), k), dtype=precision),
+            alpha=np.zeros((n_rows, k)),
             gaps=np.zeros((k, k)),
             sweeps=np.zeros((k, k), dtype=np.int64),
             box_sums=np.zeros((k, k)),
@@ -188,8 +200,7 @@ class Start:
             gram = gram_matrix(rows[own], problem.weights[own]) if grams is None else grams[a].copy()
             return Whitener(gram, reg, rows.dtype)
 
-        sizes = np.diff(problem.starts) > 0
-        todo = np.outer(sizes, sizes) & ~np.eye(len(sizes), dtype=bool)
+        todo = problem.every_plane
         return cls(factor_of, means, todo, np.zeros(todo.shape))
 
 

@@ -1,0 +1,262 @@
+"""Solve planes to a sharp tolerance on rows that are not held: only rows near the margin are brought together.
+
+Newton's method smooths the hinge, which leaves a gap of about 1e-4.  From there, a row far on one side of the margin
+stays on its side: its dual is at its bound, or zero.  So a pass adds up the rows beyond a margin of width w and brings
+back the few within it, and problem (P) is solved in the dual on these, with the sums held fixed.  The next pass finds
+the true primal at the new plane, and with it the true gap.  Rows that have changed sides meanwhile are brought back
+with the next ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from .._arrays import Array, class_starts
+from .._log import LOG
+from .dual import solve_features
+from .factors import gram_factor
+from .newton import margins
+from .plane_duals import SharpDuals
+from .problem import Outline, Problem, Solution, Start
+from .row_reader import Boxes, RowReader, Tiles
+
+MOST_ROUNDS = 12  # each takes a pass over the rows, and reads those near the margin
+_MOST_BYTES = 2**28  # of mapped rows that are brought together
+_MOST_ROWS = 2**16
+_RECENT = 3  # planes of the last rounds: rows between them are near the margin
+_WIDTHS = 2.0 ** np.arange(3, -14, -1)  # widths that are tried
+_SHARPER = 0.1  # the rows near the margin are solved to this share of tol
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Where a pass looks: for each pushed class the near classes (m,), and the planes of the last rounds (r, m, D).
+
+    width  half of the width of the margin: a row is near it if any of these planes has it within, or if it lies on
+           different sides of two of them
+    """
+
+    boxes: Boxes
+    planes: dict[int, tuple[Array, Array]]
+    width: float
+
+
+@dataclass
+class _Found:
+    """What a pass finds of one pushed class, for m planes.
+
+    losses    (m, 3): true hinge loss at the newest planes, boxes, boxes of the rows beyond the margin
+    beyond    (m, D): sum of box_i h_i of these
+    counts    (len(_WIDTHS),): number of rows nearer than each width to any of the newest planes
+    classes   (m,): the classes that the planes are near to
+    numbers   rows near the margin of any plane, and in `near` (n, m) of which
+    """
+
+    losses: Array
+    beyond: Array
+    counts: Array
+    classes: Array
+    numbers: Array
+    near: Array
+
+    def __add__(self, other: _Found) -> _Found:
+        return _Found(
+            self.losses + other.losses,
+            self.beyond + other.beyond,
+            self.counts + other.counts,
+            self.classes,
+            np.concatenate([self.numbers, other.numbers]),
+            np.concatenate([self.near, other.near]),
+        )
+
+
+@dataclass
+class _Pass:
+    """What a pass finds of every pushed class."""
+
+    by_class: dict[int, _Found]
+
+    def __add__(self, other: _Pass) -> _Pass:
+        both = dict(self.by_class)
+        for label, found in other.by_class.items():
+            both[label] = both[label] + found if label in both else found
+        return _Pass(both)
+
+
+def _sort_out(rows: Tiles, look: _Look) -> _Pass:
+    """Sort rows into those near the margin, which are brought back, and those beyond it, which are added up."""
+    total = _Pass({})
+    for tile in rows:
+        near, planes = look.planes[tile.label]
+        rounds, count, n_columns = planes.shape
+        x = margins(tile.rows, planes.reshape(-1, n_columns)).reshape(rounds, count, -1)
+        box = np.ascontiguousarray(look.boxes(tile)[:, near].T)
+        within = (x.min(axis=0) < look.width) & (x.max(axis=0) > -look.width)
+        bound = np.where(~within & (x[-1] > 0), box, 0.0)
+        losses = [(box * np.maximum(x[-1], 0.0)).sum(axis=1), box.sum(axis=1), bound.sum(axis=1)]
+        some = np.flatnonzero(within.any(axis=0))
+        found = _Found(
+            np.column_stack(losses),
+            (bound.astype(tile.rows.dtype) @ tile.rows).astype(np.float64),
+            (np.abs(x[-1]).min(axis=0)[:, None] < _WIDTHS).sum(axis=0),
+            near,
+            tile.each_number[some],
+            within[:, some].T,
+        )
+        total = total + _Pass({tile.label: found})
+    return total
+
+
+def finish(
+    reader: RowReader, boxes: Boxes, problem: Outline, grams: Sequence[Array], start: Start, solution: Solution
+) -> SharpDuals:
+    """Solve those planes of `start.todo` whose gap is above tol in the solution; return their duals.
+
+    `grams` are the Gram matrices without the ridge; `start` has their factors.
+    """
+    todo = start.todo & (solution.gaps > problem.options.tol)
+    rounds = _Rounds(reader, boxes, problem, grams, start, solution, todo)
+    if todo.any():
+        rounds.run()
+    return rounds.sharp_duals()
+
+
+class _Rounds:
+    """Planes that are not solved yet, and the rounds in which they are."""
+
+    def __init__(
+        self,
+        reader: RowReader,
+        boxes: Boxes,
+        problem: Outline,
+        grams: Sequence[Array],
+        start: Start,
+        solution: Solution,
+        todo: Array,
+    ) -> None:
+        self.reader, self.boxes, self.problem, self.start = reader, boxes, problem, start
+        self.solution = solution
+        self.todo = todo.copy()
+        self.recent = [solution.planes.astype(np.float64)]
+        self.newest: dict[tuple[int, int], tuple[Array, Array]] = {}  # duals of the newest planes: row numbers, alpha
+        self.taken: dict[tuple[int, int], tuple[Array, Array]] = {}  # the same of the planes in the solution
+        self.duals = np.full(todo.shape, -np.inf)  # the largest dual objectives that are known
+        self.grams = grams
+        near = np.flatnonzero(todo.any(axis=1)).tolist()
+        factors = problem.each(lambda a: gram_factor(grams[a], float(problem.reg[a]), solution.planes.dtype), near)
+        self.factors = dict(zip(near, factors, strict=True))
+
+    def run(self) -> None:
+        """Take rounds until every gap is within tol."""
+        most = min(_MOST_ROWS, _MOST_BYTES // (8 * self.solution.planes.shape[2]))
+        few = np.diff(self.problem.starts)[self.todo.any(axis=0)].sum() <= most
+        width = np.inf if few else 0.0
+        for number in range(MOST_ROUNDS + 1):
+            found = self._look(width)
+            self._certify(found)
+            LOG.info("rows near the margin: largest gap %.2g", self.solution.gaps.max())
+            if not self.todo.any() or number == MOST_ROUNDS:
+                return
+            if not few:
+                count = sum(len(one.numbers) for one in found.by_class.values())
+                width = self._width(found, most)
+                if number == 0 or count > 2 * most:  # no margin yet, or one that holds too many rows
+                    self.recent = self.recent[-1:]
+                    found = self._look(width)
+            self._solve(found)
+
+    def _width(self, found: _Pass, most: int) -> float:
+        """Return the largest width with which not too many rows come back."""
+        counts = np.sum([one.counts for one in found.by_class.values()], axis=0)
+        return float(_WIDTHS[np.append(np.flatnonzero(counts <= most), len(_WIDTHS) - 1)[0]])
+
+    def _look(self, width: float) -> _Pass:
+        """Pass over the rows of the classes that are pushed."""
+        places = {}
+        for b in np.flatnonzero(self.todo.any(axis=0)).tolist():
+            near = np.flatnonzero(self.todo[:, b])
+            places[b] = (near, np.stack([planes[near, b] for planes in self.recent]))
+        return self.reader.reduce(_sort_out, _Look(self.boxes, places, width), "rows near the margin", list(places))
+
+    def _certify(self, found: _Pass) -> None:
+        """Compute the gaps of the newest planes; planes that are solved are left out of later rounds."""
+        newest, solution = self.recent[-1], self.solution
+        for b, one in found.by_class.items():
+            for a, (hinge, box_sum, _) in zip(one.classes.tolist(), one.losses, strict=True):
+                u = newest[a, b]
+                primal = 0.5 * float(u @ (self.grams[a] @ u) + self.problem.reg[a] * (u @ u)) + hinge
+                gap = (primal - self.duals[a, b]) / box_sum
+                if gap < solution.gaps[a, b]:
+                    solution.planes[a, b], solution.gaps[a, b] = u, gap
+                    self.taken[a, b] = self.newest[a, b]
+        self.todo &= solution.gaps > self.problem.options.tol
+
+    def _solve(self, found: _Pass) -> None:
+        """Solve the planes on the rows near the margin, with the sums over all others held fixed."""
+        n_classes = self.problem.n_classes
+        numbers = np.sort(np.concatenate([one.numbers for one in found.by_class.values()]))
+        rows = self.reader.take(numbers)
+        box, fixed = np.zeros((len(rows), n_classes)), _Fixed.zero(n_classes, self.solution.planes.shape[2])
+        every_box = self.boxes(rows)
+        for b, one in found.by_class.items():
+            places = np.ix_(np.searchsorted(numbers, one.numbers), one.classes)
+            box[places] = np.where(one.near, every_box[places], 0.0)
+            fixed.sums[one.classes, b], fixed.duals[one.classes, b] = one.beyond, one.losses[:, 2]
+            fixed.box[one.classes, b] = one.losses[:, 1] - box[places].sum(axis=0)
+        problem = Problem(
+            starts=class_starts(rows.labels, n_classes),
+            reg=self.problem.reg,
+            options=replace(self.problem.options, tol=_SHARPER * self.problem.options.tol),
+            weights=rows.weights,
+            wanted=np.zeros(len(rows), dtype=bool),
+        )
+        start = replace(
+            self.start,
+            todo=self.todo,
+            fixed_box=np.maximum(fixed.box, 0.0),
+            fixed_sums=fixed.sums,
+            planes=self.recent[-1],
+        )
+        solved = solve_features(rows.rows, box, problem, start)
+        for a, b in zip(*np.nonzero(self.todo), strict=True):
+            block = problem.block(b)
+            alpha = np.minimum(solved.alpha[block, a], box[block, a])
+            sums = fixed.sums[a, b] + alpha @ rows.rows[block].astype(np.float64)
+            whitened = solve_triangular(self.factors[a], sums, lower=True, check_finite=False)
+            dual = alpha.sum() + fixed.duals[a, b] - 0.5 * float(whitened @ whitened)
+            self.duals[a, b] = max(self.duals[a, b], dual)
+            inside = box[block, a] > 0
+            self.newest[a, b] = numbers[block][inside], alpha[inside]
+        self.solution.sweeps[self.todo] += solved.sweeps[self.todo]
+        planes = np.where(self.todo[..., None], solved.planes.astype(np.float64), self.recent[-1])
+        self.recent = [*self.recent, planes][-_RECENT:]
+
+    def sharp_duals(self) -> SharpDuals:
+        """Return the duals of the planes that were solved here."""
+        planes, n_classes = np.zeros(self.todo.shape, dtype=bool), self.problem.n_classes
+        none = [np.empty(0, dtype=np.int64)]
+        numbers = np.unique(np.concatenate([*none, *(numbers for numbers, _ in self.taken.values())]))
+        alpha = np.full((len(numbers), n_classes), np.nan)
+        for (a, b), (own, duals) in self.taken.items():
+            planes[a, b] = True
+            alpha[np.searchsorted(numbers, own), a] = duals
+        return SharpDuals(planes, numbers, alpha)
+
+
+@dataclass
+class _Fixed:
+    """What rows beyond the margin add to each plane [a, b]: sums of alpha_i h_i, of their duals and of their boxes."""
+
+    sums: Array
+    duals: Array
+    box: Array
+
+    @classmethod
+    def zero(cls, n_classes: int, n_columns: int) -> _Fixed:
+        """Return sums over no rows."""
+        shape = (n_classes, n_classes)
+        return cls(np.zeros((*shape, n_columns)), np.zeros(shape), np.zeros(shape))

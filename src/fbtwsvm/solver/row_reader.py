@@ -1,0 +1,78 @@
+"""How the solver reads very many rows: it never holds them all, and knows nothing of where they are.
+
+A pass over the rows calls a function with an iterator over tiles of mapped rows, once for each piece of the rows, and
+adds up what it returns.  Pieces may be visited in threads, in other processes or on other machines, so the function and
+its state can be pickled, and neither is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from .._arrays import Array, Index
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class MappedRows:
+    """Some mapped rows: their numbers among all rows (sorted by class), class indices and weights.
+
+    The rows of a tile are all of one class.
+    """
+
+    numbers: Index
+    rows: Array
+    labels: Array
+    weights: Array
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def label(self) -> int:
+        """The class of the rows of a tile."""
+        return int(self.labels[0])
+
+    @property
+    def each_number(self) -> Array:
+        """The numbers as an array."""
+        numbers = self.numbers
+        return np.arange(numbers.start, numbers.stop) if isinstance(numbers, slice) else numbers
+
+    def take(self, chosen: Array) -> MappedRows:
+        """Return some of the rows."""
+        return MappedRows(self.each_number[chosen], self.rows[chosen], self.labels[chosen], self.weights[chosen])
+
+
+Tiles = Iterator[MappedRows]
+Visit = Callable[[Tiles, Any], Result]
+Boxes = Callable[[MappedRows], Array]
+
+
+class RowReader(Protocol):
+    """Where mapped rows are read from."""
+
+    def take(self, numbers: Array) -> MappedRows:
+        """Return the rows with these numbers, which are sorted."""
+
+    def reduce(self, function: Visit[Result], state: Any, name: str, classes: Sequence[int] | None = None) -> Result:
+        """Pass over the rows of some classes (None: all), and return the sum of what a function returns for a piece.
+
+        `name` says what the pass is for.
+        """
+
+
+@dataclass(frozen=True)
+class GivenBoxes:
+    """Boxes C w s that were computed before for all rows: (n, n_classes)."""
+
+    box: Array
+
+    def __call__(self, rows: MappedRows) -> Array:
+        """Return the boxes of rows."""
+        return np.asarray(self.box[rows.numbers])
