@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from .data.table_classifier import TableClassifier
     from .export.modelfile import load, save
     from .search import FBTWSVMCV
+    from .tree_merge import merge
 
 __version__ = "0.12.0"
-__all__ = ["FBTWSVM", "FBTWSVMCV", "TableClassifier", "load", "save"]
+__all__ = ["FBTWSVM", "FBTWSVMCV", "TableClassifier", "load", "merge", "save"]
 # Modules that have moved (`fbtwsvm.stream`, ...) are still found under their old names, by files in this folder.
 __path__.append(str(Path(__file__).parent / "_moved"))
 
@@ -25,6 +26,7 @@ _HOMES = {
     "FBTWSVMCV": "search",
     "TableClassifier": "data.table_classifier",
     "load": "export.modelfile",
+    "merge": "tree_merge",
     "save": "export.modelfile",
 }
 

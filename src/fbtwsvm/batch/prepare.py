@@ -189,9 +189,9 @@ def choose(
 
 def draw_sample(parameters: Parameters, starts: Array, seed: int) -> Array:
     """Return the numbers, sorted, of the rows of large data on which kernel and map are chosen."""
-    features = parameters.n_components
-    size = max(LARGE, _ROWS_OF_LANDMARK * int(features) if isinstance(features, Integral) else 0)
-    return sample_rows(starts, size, np.random.default_rng(seed))
+    given = parameters.n_components
+    features = int(given) if isinstance(given, Integral) else most_components(int(starts[-1]), len(starts) - 1)
+    return sample_rows(starts, max(LARGE, _ROWS_OF_LANDMARK * features), np.random.default_rng(seed))
 
 
 def wanted_of_sample(starts: Array, drawn: Array, seed: int) -> Array:

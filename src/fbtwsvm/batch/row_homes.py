@@ -139,7 +139,7 @@ class MemoryHome(LocalHome):
 class UnmappedHome(LocalHome):
     """Rows that do not fit into memory when mapped: they are mapped whenever they are read."""
 
-    tile = 4096
+    tile = 2048
 
     def __init__(self, training: TrainingRows, mapping: Mapping, n_jobs: int | None) -> None:
         super().__init__(training, n_jobs if mapping.threaded else 1)

@@ -14,7 +14,7 @@ from ..model.mapping import Mapping
 from ..solver.row_reader import MappedRows, Result, Visit
 from .rows import Layout, PartitionedRows
 
-_TILE = 4096  # rows mapped at a time
+_TILE = 2048  # rows mapped at a time
 
 
 class ClusterHome(Home):

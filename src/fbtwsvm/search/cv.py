@@ -18,8 +18,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._arrays import Array
-from ..batch.hold_out import group_numbers
-from ..classifier import FBTWSVM, model_of, with_model
+from ..batch.hold_out import group_numbers, sample_rows
+from ..classifier import FBTWSVM, collected_rows, model_of
+from ..cluster.fit import gather
+from ..cluster.partitions import is_collection
+from ..model.rows import CheckedRows
 from .folds import Folds
 from .grid import steps, values_to_try
 from .strategies import search_grid, search_tpe
@@ -216,8 +219,9 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training rows.
+        X : {array-like, sparse matrix, data frame, Dask collection} of shape (n_samples, n_features)
+            Training rows.  `sample` rows of a Dask collection are brought together for the search, and `cv` splits
+            these; the best candidate is fitted on the collection.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -232,12 +236,52 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             The fitted search.
         """
         fresh = copy(self)
-        fresh._search(X, y, sample_weight, groups)
+        if is_collection(X):
+            fresh._search_collection(X, y, sample_weight, groups)
+        else:
+            fresh._search(X, y, sample_weight, groups)
+            if self.refit:
+                fresh._refit(X, y, sample_weight, groups)
         self.__dict__ = fresh.__dict__
         return self
 
+    def _search_collection(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Search on a sample of a Dask collection, and fit the best candidate on all of it."""
+        if groups is not None:
+            raise ValueError("groups cannot be given beside a Dask collection: search on an array.")
+        if self.sample is None:
+            raise ValueError("sample=None needs all rows in memory: give a number of rows for a Dask collection.")
+        rows, columns = collected_rows(self._unfitted(), X, y, sample_weight)
+        if rows.n <= self.sample:
+            found = gather(rows)
+        else:
+            numbers = sample_rows(rows.starts, self.sample, np.random.default_rng(self._seed()))
+            labels, (chosen, weights) = rows.labels_of(numbers), rows.take(numbers, "sample of the search")
+            given = weights / rows.facts.factors[labels]  # class_weight is applied by the search
+            found = CheckedRows.unnamed(chosen, rows.facts.classes[labels], given)
+        self._search(found.X, found.y, found.weights, None)
+        for name, value in columns.items():
+            setattr(self, name, value)
+        if self.refit:
+            self._refit(X, y, sample_weight, None)
+
+    def _unfitted(self) -> FBTWSVM:
+        """Return the estimator whose parameters are searched."""
+        estimator = FBTWSVM(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
+        if not isinstance(estimator, FBTWSVM):
+            raise TypeError(f"estimator must be an FBTWSVM, got {type(estimator).__name__}: use GridSearchCV.")
+        return estimator if self.n_jobs is None else estimator.set_params(n_jobs=self.n_jobs)
+
+    def _refit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Fit the best candidate on all rows."""
+        begin = time.perf_counter()
+        best = self._unfitted().set_params(**{**self.best_params_, "metric": self.best_metric_})
+        self.best_estimator_ = best.fit(X, y, sample_weight, groups=groups)
+        note_rounds(best, self)
+        self.refit_time_ = time.perf_counter() - begin
+
     def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        """Check the arguments of `fit`, search, and fit the best candidate."""
+        """Check the arguments of `fit`, and search."""
         for name in ("metric", "mu", "membership"):
             value = getattr(self, name)
             if isinstance(value, str | Real):
@@ -252,11 +296,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        estimator = FBTWSVM(random_state=self.random_state) if self.estimator is None else clone(self.estimator)
-        if not isinstance(estimator, FBTWSVM):
-            raise TypeError(f"estimator must be an FBTWSVM, got {type(estimator).__name__}: use GridSearchCV.")
-        if self.n_jobs is not None:
-            estimator.set_params(n_jobs=self.n_jobs)
+        estimator = self._unfitted()
         if groups is not None:
             groups = group_numbers(groups, X)
         self.classes_ = np.unique(y[weights > 0])
@@ -272,15 +312,6 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         self.best_metric_, self.n_rounds_ = trials.folds.last_metric(self.best_params_)
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.search_time_ = time.perf_counter() - begin
-        if self.refit:
-            begin = time.perf_counter()
-            best = clone(estimator).set_params(**{**self.best_params_, "metric": self.best_metric_})
-            self.best_estimator_ = best.fit(X, y, sample_weight, groups=groups)
-            note_rounds(best, self)
-            self.refit_time_ = time.perf_counter() - begin
-            if hasattr(self, "feature_names_in_"):
-                columns = {"n_features_in_": self.n_features_in_, "feature_names_in_": self.feature_names_in_}
-                with_model(self.best_estimator_, model_of(self.best_estimator_), columns)
 
     def _try_candidates(self, estimator: FBTWSVM, X: Any, y: Array, weights: Array, groups: Array | None) -> Trials:
         """Try all candidates on the rows of the search."""
@@ -417,6 +448,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             The score; accuracy if `scoring` is None.
         """
         best, weights = self._best(), {} if sample_weight is None else {"sample_weight": sample_weight}
+        if is_collection(X) and self.scorer_ is not None:
+            raise ValueError("A Dask collection is scored by accuracy only (scoring=None): give an array.")
         return float(best.score(X, y, **weights) if self.scorer_ is None else self.scorer_(best, X, y, **weights))
 
     def decision_function(self, X: Any) -> Array:

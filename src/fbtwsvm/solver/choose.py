@@ -28,6 +28,7 @@ _MOST_KERNEL_ROWS = 8192  # their kernel matrix takes half a gigabyte
 _SAMPLED = 16  # one row in 16 is sampled
 _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 1024, 16384  # rows of each class
 LARGEST_READ = 4096  # the same of rows that do not fit into memory
+_COARSE_START, _SHARP_START = 10.0, 0.01  # times tol: the tolerance of the sample
 _SHARPEST = 1e-4  # smallest gap that Newton's method reaches with a smoothed hinge
 _CROWDED = 64  # Newton's method is faster if more than 64 rows per column have a positive dual
 _ROUNDING = 30.0  # units of rounding that an inner product may be wrong by, with room to spare
@@ -95,7 +96,9 @@ def solve_read(
     """
     dtype = wanted.rows.dtype
     start = _start(means, grams, problem, dtype)
-    first, _ = _first_planes(reader, boxes, problem, start, first_sample(problem.starts, seed, LARGEST_READ))
+    sample = first_sample(problem.starts, seed, LARGEST_READ)
+    # Sharp, so that rounding errors of the sums, which depend on the pieces of the rows, do not decide where to start.
+    first, _ = _first_planes(reader, boxes, problem, start, sample, _SHARP_START)
     solution = Solution.zeros((0, len(wanted)), problem.n_classes, means.shape[1], dtype)
     return ReadSolution(solution, _solve_by_passes(reader, boxes, problem, grams, wanted, start, first, solution))
 
@@ -185,9 +188,12 @@ def first_sample(starts: Array, seed: int, largest: int = _LARGEST_SAMPLE) -> Ar
 
 
 def _first_planes(
-    reader: RowReader, boxes: Boxes, problem: Outline, start: Start, chosen: Array
+    reader: RowReader, boxes: Boxes, problem: Outline, start: Start, chosen: Array, tol: float = _COARSE_START
 ) -> tuple[Array, Array]:
-    """Solve on a sample; return the planes, and an estimate of how many rows push each of them."""
+    """Solve on a sample, to so many times the tolerance.
+
+    Returns the planes, and an estimate of how many rows push each of them.
+    """
     rows = reader.take(chosen)
     starts = np.searchsorted(chosen, problem.starts)
     counts = np.diff(starts)
@@ -195,7 +201,7 @@ def _first_planes(
     sampled = Problem(
         starts=starts,
         reg=problem.reg,
-        options=replace(problem.options, tol=10.0 * problem.options.tol),
+        options=replace(problem.options, tol=tol * problem.options.tol),
         weights=rows.weights,
         wanted=np.zeros(len(chosen), dtype=bool),
     )

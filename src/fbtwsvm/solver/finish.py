@@ -19,17 +19,17 @@ from .._arrays import Array, class_starts
 from .._log import LOG
 from .dual import solve_features
 from .factors import gram_factor
-from .newton import margins
+from .newton import NARROWEST, margins
 from .plane_duals import SharpDuals
 from .problem import Outline, Problem, Solution, Start
-from .row_reader import Boxes, RowReader, Tiles
+from .row_reader import Boxes, MappedRows, RowReader, Tiles
 
 MOST_ROUNDS = 12  # each takes a pass over the rows, and reads those near the margin
 _MOST_BYTES = 2**28  # of mapped rows that are brought together
 _MOST_ROWS = 2**16
 _RECENT = 3  # planes of the last rounds: rows between them are near the margin
 _WIDTHS = 2.0 ** np.arange(3, -14, -1)  # widths that are tried
-_SHARPER = 0.1  # the rows near the margin are solved to this share of tol
+_SHARPER = 1e-3  # the rows near the margin are solved to this share of tol
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class _Rounds:
             todo=self.todo,
             fixed_box=np.maximum(fixed.box, 0.0),
             fixed_sums=fixed.sums,
-            planes=self.recent[-1],
+            alpha=self._first_duals(rows, box, problem),
         )
         solved = solve_features(rows.rows, box, problem, start)
         for a, b in zip(*np.nonzero(self.todo), strict=True):
@@ -234,6 +234,20 @@ class _Rounds:
         self.solution.sweeps[self.todo] += solved.sweeps[self.todo]
         planes = np.where(self.todo[..., None], solved.planes.astype(np.float64), self.recent[-1])
         self.recent = [*self.recent, planes][-_RECENT:]
+
+    def _first_duals(self, rows: MappedRows, box: Array, problem: Problem) -> Array:
+        """Return duals to start from: those of the last round, or what the newest planes say."""
+        duals, numbers = np.zeros(box.shape), rows.each_number
+        for a, b in zip(*np.nonzero(self.todo), strict=True):
+            block = problem.block(b)
+            x = margins(rows.rows[block], self.recent[-1][a, b][None])[0]
+            found = box[block, a] * np.clip(x / NARROWEST + 0.5, 0.0, 1.0)
+            if (a, b) in self.newest:
+                before, alpha = self.newest[a, b]
+                _, old, new = np.intersect1d(before, numbers[block], assume_unique=True, return_indices=True)
+                found[new] = alpha[old]
+            duals[block, a] = np.minimum(found, box[block, a])
+        return duals
 
     def sharp_duals(self) -> SharpDuals:
         """Return the duals of the planes that were solved here."""

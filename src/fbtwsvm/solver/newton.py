@@ -36,11 +36,12 @@ _ROWS_OF_PRODUCT = 4096  # rows in the zone that are multiplied at a time
 _WIDEST, NARROWEST = 0.06, 0.02  # width of the zone at first, and at least
 _NARROWER = 0.4  # factor by which the zone narrows
 _SMALL_GAIN = 0.003  # the zone narrows when the next step gains less than this, relative to sum C w s
-MOST_STEPS = 40  # passes over the rows of a plane
+MOST_STEPS = 12  # passes over the rows of a plane; `finish` does the rest
 _LEAST_DECREASE = 1e-4  # share of the decrease that its slope promises, which a step must reach
 _SHORTEST, _SHORTER = 0.1, 0.7  # a step that was too long becomes this many times as long
 _ROUNDING = 1e-10  # a relative gain below this is rounding
-_WORTHLESS = 0.02  # a gain below this share of the gap, with the narrowest zone: the rest of the gap is the zone's
+_OF_ZONE = 0.9  # with the narrowest zone, steps end if this share of the gap is due to the zone
+_SHARPEST = 3e-4  # gap at which `finish` goes on, which needs fewer passes from here
 _MOST_PRODUCTS = 2**28  # bytes of Hessians that a pass adds up
 
 
@@ -287,7 +288,7 @@ class _Group:
         dual = duals - 0.5 * float(whitened @ whitened)
         plane.gap = (half_square + hinge - dual) / plane.box_sum if plane.box_sum > 0 else 0.0
         plane.steps += 1
-        last = plane.gap <= options.tol or plane.steps >= min(MOST_STEPS, options.max_iter)
+        last = plane.gap <= max(options.tol, _SHARPEST) or plane.steps >= min(MOST_STEPS, options.max_iter)
         objectives, gradient = half_square + np.array([hinge, smooth]), slope + dual_sums
         if not last and _was_too_long(plane, objectives):
             _shorten(plane, float(gradient @ plane.before.direction))  # type: ignore[union-attr]
@@ -297,7 +298,7 @@ class _Group:
             return False
         step = solve_triangular(plane.factor, gradient, lower=True, check_finite=False)
         gain = 0.5 * float(step @ step) / plane.box_sum
-        if plane.width == NARROWEST and gain <= max(_ROUNDING, _WORTHLESS * plane.gap):
+        if plane.width == NARROWEST and (gain <= _ROUNDING or self._is_of_zone(plane, gradient)):
             return False  # the smoothed hinge allows no smaller gap
         direction = -solve_triangular(plane.factor, step, lower=True, trans="T", check_finite=False)
         plane.before = _Before(plane.u, direction, objectives, float(gradient @ direction), plane.width)
@@ -306,6 +307,15 @@ class _Group:
             plane.width = max(_NARROWER * plane.width, NARROWEST)
         plane.u = plane.u + direction
         return True
+
+
+    def _is_of_zone(self, plane: _Plane, gradient: Array) -> bool:
+        """Whether the gap of a plane is due to its zone.
+
+        The gap is 1/2 g'G^-1 g, with the gradient g, and what each row in the zone adds: box max(0, x) - alpha x.
+        """
+        whitened = solve_triangular(self.factors[plane.near], gradient, lower=True, check_finite=False)
+        return bool(0.5 * float(whitened @ whitened) <= (1.0 - _OF_ZONE) * plane.gap * plane.box_sum)
 
 
 def _was_too_long(plane: _Plane, objectives: Array) -> bool:
