@@ -1,6 +1,7 @@
 """Rows in Dask collections, for the tests of `fbtwsvm.cluster`."""
 
 from contextlib import contextmanager
+from itertools import pairwise
 
 import dask.array as da
 import dask.dataframe as dd
@@ -50,7 +51,7 @@ def frame(count, X, y, weights=None, seed=0, names=None):
     whole = pd.DataFrame(columns)
     chunks = sizes(len(y), count, seed)
     ends = np.cumsum([0, *chunks])
-    parts = [whole.iloc[first:last] for first, last in zip(ends[:-1], ends[1:], strict=True)]
+    parts = [whole.iloc[first:last] for first, last in pairwise(ends)]
     return dd.from_map(lambda part: part, parts, meta=whole.iloc[:0])
 
 

@@ -129,9 +129,9 @@ def look_at(partitions: Partitions, check: Check, class_weight: Any) -> Collecte
         raise ValueError(
             "The collection has no rows." if empty else "Every sample_weight is zero: there is no row to learn from."
         )
-    kinds = {facts.classes.dtype.kind in "OUS" for facts in present}
-    if len(kinds) > 1:
-        raise ValueError("Labels must be of one kind in all partitions: some are strings, others are numbers.")
+    texts = {isinstance(label, str | bytes) for facts in present for label in facts.classes.tolist()}
+    if len(texts) > 1:
+        raise ValueError("Labels must be of one kind in all partitions: some are strings, others are not.")
     classes = np.unique(np.concatenate([facts.classes for facts in present]))
     n_classes, n_columns = len(classes), present[0].moments.means.shape[1]
     if n_classes < 2:
@@ -166,12 +166,12 @@ def _look(p: int, X: Any, y: Any, weights: Any, check: Check) -> Facts | str | N
         return None if not len(y) else f"X has no rows and y has {len(y)}."
     try:
         X, y, weights = check(X, y, weights)
+        n_rows, present = len(y), weights > 0
+        if not present.all():
+            X, y, weights = X[present], y[present], weights[present]
+        classes, labels = np.unique(y, return_inverse=True)
     except (ValueError, TypeError) as error:
         return str(error)
-    n_rows, present = len(y), weights > 0
-    if not present.all():
-        X, y, weights = X[present], y[present], weights[present]
-    classes, labels = np.unique(y, return_inverse=True)
     labels = labels.reshape(-1)
     return Facts(
         n_rows=n_rows,

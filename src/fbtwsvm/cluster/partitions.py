@@ -30,13 +30,14 @@ def is_collection(X: Any) -> bool:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether a Dask collection is a frame or a series."""
-    return hasattr(X, "npartitions") and hasattr(X, "map_partitions") and not hasattr(X, "chunks")
+    """Whether X is a frame or a series of Dask."""
+    return is_collection(X) and type(X).__module__.startswith(("dask.dataframe", "dask_expr"))
 
 
 def is_array(X: Any) -> bool:
-    """Whether a Dask collection is an array."""
-    return hasattr(X, "chunks") and hasattr(X, "map_blocks")
+    """Whether X is an array of Dask."""
+    module = sys.modules.get("dask.array.core")
+    return module is not None and isinstance(X, module.Array)
 
 
 class Partitions:
@@ -209,6 +210,6 @@ def _column(given: Any, X: Any, name: str) -> Any:
         return given[given.columns[0]]
     if is_array(given) and given.ndim == 2 and given.shape[1] == 1:
         return given[:, 0]
-    if given.ndim != 1:
-        raise ValueError(f"{name} must have one column, got {given.ndim} dimensions.")
+    if not (is_frame(given) or is_array(given)) or given.ndim != 1:
+        raise ValueError(f"{name} must be a Dask array or series with one column, got {type(given).__name__}.")
     return given

@@ -9,6 +9,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from ..cluster.partitions import is_collection
 from .sources.base import ENTRY_ID, MALFORMED, DataError
 
 
@@ -24,6 +25,11 @@ def table_of(X: Any, estimator: Any = None) -> pa.Table:
 
     `estimator` is named in messages.
     """
+    if is_collection(X):
+        raise ValueError(
+            "A TableClassifier takes no Dask collection: it would have to bring all rows here. Learn partition by "
+            "partition with partial_fit(part.compute(), ...), or encode the columns and fit an FBTWSVM."
+        )
     if not is_frame(X):
         array = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
         return pa.table([_column(f"x{k}", column) for k, column in enumerate(array.T)], _names(array.shape[1]))

@@ -308,7 +308,6 @@ class _Group:
         plane.u = plane.u + direction
         return True
 
-
     def _is_of_zone(self, plane: _Plane, gradient: Array) -> bool:
         """Whether the gap of a plane is due to its zone.
 
