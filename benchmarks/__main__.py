@@ -24,6 +24,10 @@ PARTS = {
     "generators": ("speed.memory:generators", "rows a second of the generators"),
     "onnx": ("speed.memory:onnx", "a model exported to ONNX beside predict"),
     "before_after": ("speed.before_after", "CPU seconds before and after a change (needs --base)"),
+    "dask_equal": ("cluster.fit:equal", "planes and answers of a fit on Dask beside those of one process"),
+    "dask_speed": ("cluster.fit:speed", "seconds of a fit on Dask with one and two workers, beside chunks"),
+    "dask_memory": ("cluster.fit:memory", "memory of workers and client of a fit on Dask"),
+    "dask_rivals": ("cluster.rivals", "accuracy and seconds on Dask beside dask-ml, LightGBM and XGBoost"),
     "curves": ("accuracy.curves", "accuracy at equal training time, beside three rivals; curves.png"),
     "tuning": ("accuracy.tuned", "what a search with FBTWSVMCV costs"),
     "nystroem": ("accuracy.variants:nystroem", "accuracy with Nystroem features of the paper's sizes"),
@@ -62,6 +66,7 @@ GROUPS = {
     group: tuple(part for part, (module, _) in PARTS.items() if module.split(".")[0] == group)
     for group in ("speed", "accuracy", "defaults", "streams", "paper")
 }
+GROUPS["dask"] = tuple(part for part in PARTS if part.startswith("dask_"))
 GROUPS["defaults"] += ("floor", "classes", "tuning", "chunks", "class_memory", "first")
 
 

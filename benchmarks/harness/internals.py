@@ -13,6 +13,7 @@ from fbtwsvm.batch.prepare import ordered
 from fbtwsvm.batch.trial_rows import TrialRows
 from fbtwsvm.classifier import model_of, parameters_of
 from fbtwsvm.online.resolve import resolve
+from fbtwsvm.solver.factors import gram_matrix
 
 # What `profile` measures: where a function is defined, and what it is called in the table.
 FUNCTIONS = (
@@ -55,6 +56,18 @@ def distance_to_fresh_solve(model):
     member.mark_changed(slice(None), sums=True, rows=True)
     resolve(member)
     return float(np.linalg.norm(member.planes - known) / np.linalg.norm(known))
+
+
+def plane_distance(one, other, X, y):
+    """Return the largest ||u - v|| / ||v|| of the planes of two models with one map, in the norm u'G_a u."""
+    rows, worst = model_of(other).mapping.rows(X), 0.0
+    for a, label in enumerate(other.classes_):
+        own = rows[y == label]
+        gram = gram_matrix(own, np.ones(len(own))) + other.reg * np.eye(rows.shape[1])
+        for b in np.flatnonzero(np.arange(len(other.classes_)) != a):
+            u, v = one.planes_[a, b].astype(np.float64), other.planes_[a, b].astype(np.float64)
+            worst = max(worst, float(np.sqrt((u - v) @ gram @ (u - v) / (v @ gram @ v))))
+    return worst
 
 
 def chosen_gamma(X, y, changes):

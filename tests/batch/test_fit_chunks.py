@@ -86,6 +86,7 @@ def test_rows_whose_mapped_form_is_too_large_are_mapped_in_tiles(rows, monkeypat
     monkeypatch.setattr("fbtwsvm.batch.prepare.LARGE", 1000)  # both choose on the same sample
     whole = model().fit(read_only, y[:N])
     monkeypatch.setattr("fbtwsvm.batch.fit._MOST_MAPPED", 400_000)
+    monkeypatch.setattr("fbtwsvm.solver.finish._MOST_ROWS", 1000)  # rows near the margin that are brought together
     monkeypatch.setattr(UnmappedHome, "tile", 512)
     largest = []
     seen = Mapping.rows

@@ -16,9 +16,9 @@ import numpy as np
 from .._arrays import Array, tiles
 from .dual import solve_features, solve_path
 from .factors import Whitener
-from .finish import finish
+from .finish import finish, most_rows
 from .kernel import solve_kernel_path
-from .newton import left_out_at, solve_newton
+from .newton import solve_newton
 from .plane_duals import PlaneDuals
 from .problem import Factor, Outline, Problem, Solution, Start
 from .row_reader import Boxes, GivenBoxes, MappedRows, RowReader
@@ -28,6 +28,7 @@ _MOST_KERNEL_ROWS = 8192  # their kernel matrix takes half a gigabyte
 _SAMPLED = 16  # one row in 16 is sampled
 _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 1024, 16384  # rows of each class
 LARGEST_READ = 4096  # the same of rows that do not fit into memory
+_ROWS_OF_COLUMN = 32  # a class with so many rows for each column is pushed by Newton's method
 _COARSE_START, _SHARP_START = 10.0, 0.01  # times tol: the tolerance of the sample
 _SHARPEST = 1e-4  # smallest gap that Newton's method reaches with a smoothed hinge
 _CROWDED = 64  # Newton's method is faster if more than 64 rows per column have a positive dual
@@ -113,11 +114,17 @@ def _solve_by_passes(
     first: Array,
     solution: Solution,
 ) -> PlaneDuals:
-    """Solve the planes of `start.todo` and write them into the solution; return a function for their duals."""
-    widths = solve_newton(reader, boxes, problem, grams, start.todo, first, wanted, solution)
-    sharp = finish(reader, boxes, problem, grams, start, solution)
-    if sharp.planes.any() and len(wanted):
-        left_out_at(reader, boxes, problem, grams, sharp.planes, wanted, solution)
+    """Solve the planes of `start.todo` and write them into the solution; return a function for their duals.
+
+    Newton's method is for classes with many more rows than columns, and for those whose rows cannot all be brought
+    together; `finish` solves all other planes, and those whose gap is above tol then.
+    """
+    most = min(_ROWS_OF_COLUMN * first.shape[2], most_rows(first.shape[2], wanted.rows.dtype))
+    by_newton = start.todo & (np.diff(problem.starts) > most)
+    widths = solve_newton(reader, boxes, problem, grams, by_newton, first, wanted, solution)
+    rest = start.todo & ~(by_newton & (solution.gaps <= problem.options.tol))
+    planes = np.where(by_newton[..., None], solution.planes, first)
+    sharp = finish(reader, boxes, problem, grams, replace(start, todo=rest, planes=planes), wanted, solution)
     return PlaneDuals(boxes, solution.planes.astype(np.float64), widths, sharp)
 
 

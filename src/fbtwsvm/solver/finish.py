@@ -1,10 +1,12 @@
-"""Solve planes to a sharp tolerance on rows that are not held: only rows near the margin are brought together.
+"""Solve planes on rows that are not held: only rows near the margin are brought together.
 
-Newton's method smooths the hinge, which leaves a gap of about 1e-4.  From there, a row far on one side of the margin
-stays on its side: its dual is at its bound, or zero.  So a pass adds up the rows beyond a margin of width w and brings
-back the few within it, and problem (P) is solved in the dual on these, with the sums held fixed.  The next pass finds
-the true primal at the new plane, and with it the true gap.  Rows that have changed sides meanwhile are brought back
-with the next ones.
+From a good plane on, a row far on one side of the margin stays on its side: its dual is at its bound, or zero.  So a
+pass adds up the rows beyond a margin of width w and brings back the few within it, and problem (P) is solved in the
+dual on these, with the sums held fixed.  The next pass finds the true primal at the new plane, and with it the true
+gap.  Rows that have changed sides meanwhile are brought back with the next ones.
+
+This is for planes that few rows push, where Newton's method takes many steps, and for tolerances that the smoothed
+hinge of Newton's method does not reach.
 """
 
 from __future__ import annotations
@@ -18,18 +20,20 @@ from scipy.linalg import solve_triangular
 from .._arrays import Array, class_starts
 from .._log import LOG
 from .dual import solve_features
-from .factors import gram_factor
+from .factors import gram_factor, weighted
+from .left_out import MOST_FREE, left_out_large
 from .newton import NARROWEST, margins
-from .plane_duals import SharpDuals
+from .plane_duals import PlaneDuals, SharpDuals
 from .problem import Outline, Problem, Solution, Start
 from .row_reader import Boxes, MappedRows, RowReader, Tiles
 
 MOST_ROUNDS = 12  # each takes a pass over the rows, and reads those near the margin
 _MOST_BYTES = 2**28  # of mapped rows that are brought together
-_MOST_ROWS = 2**16
+_MOST_ROWS = 2**17
 _RECENT = 3  # planes of the last rounds: rows between them are near the margin
 _WIDTHS = 2.0 ** np.arange(3, -14, -1)  # widths that are tried
-_SHARPER = 1e-3  # the rows near the margin are solved to this share of tol
+_SHARPER = 1e-3  # the rows near the margin are solved to this share of tol, and no sharper than the least
+_LEAST_TOL = 1e-10
 
 
 @dataclass(frozen=True)
@@ -112,17 +116,46 @@ def _sort_out(rows: Tiles, look: _Look) -> _Pass:
 
 
 def finish(
-    reader: RowReader, boxes: Boxes, problem: Outline, grams: Sequence[Array], start: Start, solution: Solution
+    reader: RowReader,
+    boxes: Boxes,
+    problem: Outline,
+    grams: Sequence[Array],
+    start: Start,
+    wanted: MappedRows,
+    solution: Solution,
 ) -> SharpDuals:
-    """Solve those planes of `start.todo` whose gap is above tol in the solution; return their duals.
+    """Solve the planes of `start.todo` from those of `start.planes`; write them into the solution and return the duals.
 
-    `grams` are the Gram matrices without the ridge; `start` has their factors.
+    `grams` are the Gram matrices without the ridge, `start` has their factors, `wanted` are the calibration rows.
     """
-    todo = start.todo & (solution.gaps > problem.options.tol)
-    rounds = _Rounds(reader, boxes, problem, grams, start, solution, todo)
-    if todo.any():
-        rounds.run()
-    return rounds.sharp_duals()
+    assert start.planes is not None
+    sharp, n_classes = [], problem.n_classes
+    sizes = np.diff(problem.starts)
+    most = most_rows(start.planes.shape[2], wanted.rows.dtype)
+    for group in _groups(sizes, np.flatnonzero(start.todo.any(axis=0)), most):
+        todo = start.todo & np.isin(np.arange(n_classes), group)
+        rounds = _Rounds(reader, boxes, problem, grams, replace(start, todo=todo), wanted, solution)
+        rounds.run(most)
+        sharp.append(rounds.sharp_duals())
+    return SharpDuals.joined(sharp, n_classes)
+
+
+def most_rows(n_columns: int, dtype: np.dtype) -> int:
+    """Return how many mapped rows may be brought together."""
+    return min(_MOST_ROWS, _MOST_BYTES // (dtype.itemsize * n_columns))
+
+
+def _groups(sizes: Array, classes: Array, most: int) -> list[list[int]]:
+    """Return groups of pushed classes that are solved together: small ones, as long as all of their rows may come."""
+    groups: list[list[int]] = []
+    room = 0
+    for b in classes.tolist():
+        if sizes[b] > room:
+            groups.append([])
+            room = most
+        groups[-1].append(b)
+        room -= int(sizes[b])
+    return groups
 
 
 class _Rounds:
@@ -135,39 +168,42 @@ class _Rounds:
         problem: Outline,
         grams: Sequence[Array],
         start: Start,
+        wanted: MappedRows,
         solution: Solution,
-        todo: Array,
     ) -> None:
+        assert start.planes is not None
         self.reader, self.boxes, self.problem, self.start = reader, boxes, problem, start
-        self.solution = solution
-        self.todo = todo.copy()
-        self.recent = [solution.planes.astype(np.float64)]
-        self.newest: dict[tuple[int, int], tuple[Array, Array]] = {}  # duals of the newest planes: row numbers, alpha
-        self.taken: dict[tuple[int, int], tuple[Array, Array]] = {}  # the same of the planes in the solution
+        self.grams, self.wanted, self.solution = grams, wanted, solution
+        self.todo, todo = start.todo.copy(), start.todo
+        self.recent = [start.planes.astype(np.float64)]
+        self.newest: dict[tuple[int, int], tuple[Array, Array, Array]] = {}  # numbers, duals and boxes of the newest
+        self.taken: dict[tuple[int, int], tuple[Array, Array, Array]] = {}  # the same of the planes in the solution
         self.duals = np.full(todo.shape, -np.inf)  # the largest dual objectives that are known
-        self.grams = grams
+        solution.gaps[todo] = np.inf
         near = np.flatnonzero(todo.any(axis=1)).tolist()
         factors = problem.each(lambda a: gram_factor(grams[a], float(problem.reg[a]), solution.planes.dtype), near)
         self.factors = dict(zip(near, factors, strict=True))
 
-    def run(self) -> None:
-        """Take rounds until every gap is within tol."""
-        most = min(_MOST_ROWS, _MOST_BYTES // (8 * self.solution.planes.shape[2]))
+    def run(self, most: int) -> None:
+        """Take rounds until every gap is within tol; at most so many rows are brought together in each."""
         few = np.diff(self.problem.starts)[self.todo.any(axis=0)].sum() <= most
         width = np.inf if few else 0.0
         for number in range(MOST_ROUNDS + 1):
             found = self._look(width)
             self._certify(found)
-            LOG.info("rows near the margin: largest gap %.2g", self.solution.gaps.max())
+            if number:
+                LOG.info("rows near the margin: largest gap %.2g", self.solution.gaps[self.start.todo].max())
             if not self.todo.any() or number == MOST_ROUNDS:
-                return
+                break
             if not few:
                 count = sum(len(one.numbers) for one in found.by_class.values())
                 width = self._width(found, most)
                 if number == 0 or count > 2 * most:  # no margin yet, or one that holds too many rows
                     self.recent = self.recent[-1:]
                     found = self._look(width)
-            self._solve(found)
+            self._take(self._solve(found))
+        if len(self.wanted):
+            self._leave_out()
 
     def _width(self, found: _Pass, most: int) -> float:
         """Return the largest width with which not too many rows come back."""
@@ -189,14 +225,15 @@ class _Rounds:
             for a, (hinge, box_sum, _) in zip(one.classes.tolist(), one.losses, strict=True):
                 u = newest[a, b]
                 primal = 0.5 * float(u @ (self.grams[a] @ u) + self.problem.reg[a] * (u @ u)) + hinge
-                gap = (primal - self.duals[a, b]) / box_sum
+                gap = (primal - self.duals[a, b]) / box_sum if box_sum > 0 else 0.0
+                solution.box_sums[a, b] = box_sum
                 if gap < solution.gaps[a, b]:
                     solution.planes[a, b], solution.gaps[a, b] = u, gap
                     self.taken[a, b] = self.newest[a, b]
         self.todo &= solution.gaps > self.problem.options.tol
 
-    def _solve(self, found: _Pass) -> None:
-        """Solve the planes on the rows near the margin, with the sums over all others held fixed."""
+    def _solve(self, found: _Pass) -> _Solved:
+        """Solve planes on the rows near the margin, with the sums over all others held fixed."""
         n_classes = self.problem.n_classes
         numbers = np.sort(np.concatenate([one.numbers for one in found.by_class.values()]))
         rows = self.reader.take(numbers)
@@ -207,10 +244,11 @@ class _Rounds:
             box[places] = np.where(one.near, every_box[places], 0.0)
             fixed.sums[one.classes, b], fixed.duals[one.classes, b] = one.beyond, one.losses[:, 2]
             fixed.box[one.classes, b] = one.losses[:, 1] - box[places].sum(axis=0)
+        options = self.problem.options
         problem = Problem(
             starts=class_starts(rows.labels, n_classes),
             reg=self.problem.reg,
-            options=replace(self.problem.options, tol=_SHARPER * self.problem.options.tol),
+            options=replace(options, tol=max(_SHARPER * options.tol, min(_LEAST_TOL, options.tol))),
             weights=rows.weights,
             wanted=np.zeros(len(rows), dtype=bool),
         )
@@ -219,20 +257,26 @@ class _Rounds:
             todo=self.todo,
             fixed_box=np.maximum(fixed.box, 0.0),
             fixed_sums=fixed.sums,
+            planes=None,
             alpha=self._first_duals(rows, box, problem),
         )
-        solved = solve_features(rows.rows, box, problem, start)
+        return _Solved(rows, box, fixed, problem, solve_features(rows.rows, box, problem, start))
+
+    def _take(self, solved: _Solved) -> None:
+        """Go on with the planes that were solved, and note their duals and dual objectives."""
+        rows, problem, solution = solved.rows, solved.problem, solved.solution
         for a, b in zip(*np.nonzero(self.todo), strict=True):
             block = problem.block(b)
-            alpha = np.minimum(solved.alpha[block, a], box[block, a])
-            sums = fixed.sums[a, b] + alpha @ rows.rows[block].astype(np.float64)
+            box = solved.box[block, a]
+            alpha = np.minimum(solution.alpha[block, a], box)
+            sums = solved.fixed.sums[a, b] + alpha @ rows.rows[block].astype(np.float64)
             whitened = solve_triangular(self.factors[a], sums, lower=True, check_finite=False)
-            dual = alpha.sum() + fixed.duals[a, b] - 0.5 * float(whitened @ whitened)
+            dual = alpha.sum() + solved.fixed.duals[a, b] - 0.5 * float(whitened @ whitened)
             self.duals[a, b] = max(self.duals[a, b], dual)
-            inside = box[block, a] > 0
-            self.newest[a, b] = numbers[block][inside], alpha[inside]
-        self.solution.sweeps[self.todo] += solved.sweeps[self.todo]
-        planes = np.where(self.todo[..., None], solved.planes.astype(np.float64), self.recent[-1])
+            inside = box > 0
+            self.newest[a, b] = rows.each_number[block][inside], alpha[inside], box[inside]
+        self.solution.sweeps[self.todo] += solution.sweeps[self.todo]
+        planes = np.where(self.todo[..., None], solution.planes.astype(np.float64), self.recent[-1])
         self.recent = [*self.recent, planes][-_RECENT:]
 
     def _first_duals(self, rows: MappedRows, box: Array, problem: Problem) -> Array:
@@ -243,19 +287,58 @@ class _Rounds:
             x = margins(rows.rows[block], self.recent[-1][a, b][None])[0]
             found = box[block, a] * np.clip(x / NARROWEST + 0.5, 0.0, 1.0)
             if (a, b) in self.newest:
-                before, alpha = self.newest[a, b]
+                before, alpha, _ = self.newest[a, b]
                 _, old, new = np.intersect1d(before, numbers[block], assume_unique=True, return_indices=True)
                 found[new] = alpha[old]
             duals[block, a] = np.minimum(found, box[block, a])
         return duals
 
+    def _leave_out(self) -> None:
+        """Write the left-out values of the calibration rows into the solution, as `left_out_large` estimates them."""
+        free = {}
+        for plane, (numbers, alpha, box) in self.taken.items():
+            inside = np.minimum(alpha, box - alpha) / box
+            most = np.sort(np.argsort(-inside, kind="stable")[:MOST_FREE])
+            free[plane] = tuple(part[most] for part in (numbers, alpha, box))
+        numbers = np.unique(np.concatenate([part for part, _, _ in free.values()]))
+        rows = self.reader.take(numbers)
+        wanted, box = self.wanted, self.boxes(self.wanted)
+        duals = PlaneDuals(
+            self.boxes, self.solution.planes.astype(np.float64), np.full(self.todo.shape, NARROWEST), self.sharp_duals()
+        )(wanted)
+        places = {int(k): np.flatnonzero(wanted.labels == k) for k in range(self.problem.n_classes)}
+
+        def write(plane: tuple[int, int]) -> None:
+            a, b = plane
+            u, whitener = self.solution.planes[a, b], self.start.factor(a)
+            near, pushed = places[a], places[b]
+            others = ~np.isin(free[plane][0], wanted.each_number[pushed])
+            margin = np.searchsorted(numbers, free[plane][0][others])
+            pushing = pushed[duals[pushed, a] > 0]
+            zeta = whitener.rows(np.concatenate([rows.rows[margin], wanted.rows[pushing]]))
+            cross, leverage = whitener.near(zeta, weighted(wanted.rows[near], wanted.weights[near]), near)
+            near_out, push_out = left_out_large(
+                zeta @ zeta.T,
+                cross,
+                leverage,
+                wanted.rows[near] @ u,
+                np.concatenate([rows.rows[margin], wanted.rows[pushing]]) @ u,
+                np.concatenate([free[plane][2][others], box[pushing, a]]),
+                np.concatenate([free[plane][1][others], duals[pushing, a]]),
+            )
+            self.solution.near[near, b] = near_out
+            self.solution.far[pushed, a] = wanted.rows[pushed] @ u
+            self.solution.far[pushing, a] = push_out[len(margin) :]
+
+        self.problem.each(write, list(self.taken))
+
     def sharp_duals(self) -> SharpDuals:
         """Return the duals of the planes that were solved here."""
-        planes, n_classes = np.zeros(self.todo.shape, dtype=bool), self.problem.n_classes
+        planes = np.zeros(self.todo.shape, dtype=bool)
         none = [np.empty(0, dtype=np.int64)]
-        numbers = np.unique(np.concatenate([*none, *(numbers for numbers, _ in self.taken.values())]))
-        alpha = np.full((len(numbers), n_classes), np.nan)
-        for (a, b), (own, duals) in self.taken.items():
+        numbers = np.unique(np.concatenate([*none, *(numbers for numbers, _, _ in self.taken.values())]))
+        alpha = np.full((len(numbers), self.problem.n_classes), np.nan)
+        for (a, b), (own, duals, _) in self.taken.items():
             planes[a, b] = True
             alpha[np.searchsorted(numbers, own), a] = duals
         return SharpDuals(planes, numbers, alpha)
@@ -274,3 +357,14 @@ class _Fixed:
         """Return sums over no rows."""
         shape = (n_classes, n_classes)
         return cls(np.zeros((*shape, n_columns)), np.zeros(shape), np.zeros(shape))
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """A solution on the rows near the margin, with their boxes and what all other rows add."""
+
+    rows: MappedRows
+    box: Array
+    fixed: _Fixed
+    problem: Problem
+    solution: Solution

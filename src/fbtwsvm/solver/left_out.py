@@ -17,7 +17,7 @@ from . import _descent_loops
 from .factors import weighted
 from .problem import Factor, Problem, Solution
 
-_MOST_FREE = 600  # most rows with a free dual that a projection uses
+MOST_FREE = 600  # most rows with a free dual that a projection uses
 
 
 def _definite_factor(system: Array) -> Array:
@@ -58,9 +58,9 @@ def left_out_large(
     """
     span, projected = np.diag(q).astype(np.float64), leverage.astype(np.float64)
     free = np.flatnonzero(_descent_loops.free_duals(alpha[:, None], box[:, None]))
-    if len(free) > _MOST_FREE:  # rows well between their bounds are enough to fix the plane
+    if len(free) > MOST_FREE:  # rows well between their bounds are enough to fix the plane
         inside = np.minimum(alpha[free] / box[free], 1.0 - alpha[free] / box[free])
-        free = np.sort(free[np.argpartition(inside, -_MOST_FREE)[-_MOST_FREE:]])
+        free = np.sort(free[np.argpartition(inside, -MOST_FREE)[-MOST_FREE:]])
     if len(free):
         system = q[np.ix_(free, free)].astype(np.float64)
         system[np.diag_indices_from(system)] += ridge(q.dtype) * np.diag(system).max() + noise

@@ -194,28 +194,6 @@ def solve_newton(
     return widths
 
 
-def left_out_at(
-    reader: RowReader,
-    boxes: Boxes,
-    problem: Outline,
-    grams: Sequence[Array],
-    todo: Array,
-    wanted: MappedRows,
-    solution: Solution,
-) -> None:
-    """Write the left-out values at the planes of a solution, as they are, into it."""
-    places = zip(*np.nonzero(todo.T), strict=True)
-    planes = [_Plane(int(a), int(b), solution.planes[a, b].astype(np.float64), NARROWEST) for b, a in places]
-    at_once = max(1, _MOST_PRODUCTS // (8 * solution.planes.shape[2] ** 2))
-    for part in tiles(0, len(planes), at_once):
-        group = _Group(reader, boxes, problem, grams, planes[part])
-        for plane, (_, _, curvature) in zip(planes[part], group.look(planes[part], "left-out values"), strict=True):
-            plane.factor = group.hessian_factor(plane, curvature)
-        _leave_out(problem, boxes, planes[part], wanted, solution)
-        for plane in planes[part]:
-            plane.factor = None  # they take much memory
-
-
 def smooth_duals(rows: MappedRows, box: Array, planes: Array, widths: Array) -> tuple[Array, Array]:
     """Return 1 + h.u and the duals (n_planes, n) of rows in some planes that push their class.
 

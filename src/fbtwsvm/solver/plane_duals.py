@@ -25,6 +25,17 @@ class SharpDuals:
     numbers: Array
     alpha: Array
 
+    @classmethod
+    def joined(cls, parts: list[SharpDuals], n_classes: int) -> SharpDuals:
+        """Return the duals of several groups of planes, which push different classes."""
+        planes = np.zeros((n_classes, n_classes), dtype=bool)
+        for part in parts:
+            planes |= part.planes
+        numbers = np.concatenate([np.empty(0, dtype=np.int64), *(part.numbers for part in parts)])
+        alpha = np.concatenate([np.empty((0, n_classes)), *(part.alpha for part in parts)])
+        order = np.argsort(numbers)
+        return cls(planes, numbers[order], alpha[order])
+
 
 @dataclass(frozen=True)
 class PlaneDuals:
