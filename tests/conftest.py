@@ -92,7 +92,8 @@ def unit_rows():
 def newton_for_all(monkeypatch):
     """Send every plane of an ordinary fit through a sample and Newton's method; return the planes it was given."""
     for name, value in {
-        "MANY_ROWS": 0, "_MOST_KERNEL_ROWS": 0, "_CROWDED": -1, "_SAMPLED": 4, "_SMALLEST_SAMPLE": 2, "_ROWS_OF_COLUMN": 0,
+        "MANY_ROWS": 0, "_MOST_KERNEL_ROWS": 0, "_CROWDED": -1, "_SAMPLED": 4, "_SMALLEST_SAMPLE": 2,
+        "_ROWS_OF_COLUMN": 0,
     }.items():  # fmt: skip
         monkeypatch.setattr(choose, name, value)
     solved, solve = [], choose.solve_newton

@@ -136,6 +136,33 @@ def speed(plan):
         [[name, number(last[1][name]), number(last[2].get(name))] for name in last[1]],
         "The last pass of each kind, in the last round",
     )
+    on_paper(rows, n_components, found[1][-1]["names"])
+
+
+def on_paper(rows, n_components, passes, workers=100, many=10**9, wanted=2000, bandwidth=1e9):
+    """Print what a fit of very many rows on many workers would take, from the seconds of one worker."""
+    spent = dict(passes)
+    each = {name: seconds / rows for name, seconds in spent.items()}  # the last pass of each kind, for one row
+    steps = sum(name == "Newton step" for name, _ in passes)
+    columns = wanted / n_components
+    gram = (each["sums of the classes"] - each["ranges of the memberships"]) * columns**2
+    linear = each["ranges of the memberships"] * 2 + steps * each["Newton step"] + each["support rows"]
+    reading = each["check"] + each["sample"] + each["chosen rows"]
+    work = many / workers * (gram + linear * columns + reading)
+    down, up = 8 * wanted * (COLUMNS + 2 * 2), 2 * 8 * (wanted + 1) * (wanted + 2)
+    levels = int(np.ceil(np.log(workers) / np.log(8)))
+    travel = (steps + 1) * levels * 8 * up / bandwidth
+    table(
+        ["", "figure"],
+        [
+            ["to each worker in a Newton step: frequencies and planes, MiB", mebibytes(down)],
+            ["from each task: gradient and Hessian of two planes, MiB", mebibytes(up)],
+            ["on the way, if sums of eight go over a line of 1 GB/s: s", number(travel)],
+            ["work of a worker, in all passes: s", number(work)],
+            ["together: minutes", number((work + travel) / 60)],
+        ],
+        f"On paper: {many:,} rows x {COLUMNS}, {wanted:,} features, {workers} workers of one thread, {steps} Newton steps",
+    )
 
 
 def memory_job(folder, rows, n_components):

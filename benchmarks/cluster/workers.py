@@ -16,8 +16,8 @@ _PASS = re.compile(r"pass \d+ over the rows: (.*) \(([\d.]+) s\)")
 
 @contextmanager
 def cluster(n_workers):
-    """Yield a client of a cluster of processes, one thread each, without a dashboard."""
-    options = {"n_workers": n_workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    """Yield a client of a cluster of processes, one thread each."""
+    options = {"n_workers": n_workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with LocalCluster(**options, memory_limit=None) as found, Client(found) as client:
         yield client
 

@@ -246,7 +246,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         planes_[a, b] is the plane near class a that pushes class b: weights of the features, then the bias.  The
         features of the exact kernel are the similarities to the distinct training rows.
     support_ : ndarray of shape (n_support,)
-        Indices of training rows with a dual variable above zero in any plane; after `fit` only.
+        Indices of training rows with a dual variable above zero in any plane; after `fit` only, and not of a Dask
+        collection.
     n_support_ : ndarray of shape (n_classes,)
         Number of support rows of each class.
     memberships_ : ndarray of shape (n_samples, n_classes)
@@ -480,24 +481,27 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         The model keeps what `partial_fit`, `merge` and `unlearn` need to go on from here: the training rows, or the
         sums of its classes and at most `memory` support rows of each, whichever is smaller.  Chunks, and dense rows of
         which `n_components` features would take more than 2 GiB, are mapped tile by tile, several times over, and the
-        mapped rows are never held all at once; gaps below 1e-4 are then out of reach.
+        mapped rows are never held all at once.  The rows of a Dask collection stay where they are: only sums over
+        them, and a few of the rows, are brought here.  See docs/dask.md.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or chunks
+        X : {array-like, sparse matrix, data frame, Dask collection} of shape (n_samples, n_features), or chunks
             Training rows.  float32 stays float32 (but the exact kernel of small data works in float64), everything else
             becomes float64.  A memory map (`np.memmap`) of floats is read in place.  Without `y`: something that
             yields (X, y) chunks anew each time it is iterated over, such as a list; they are written to a temporary
             file once, in the precision of the first, and that is gone after the call.
         y : array-like of shape (n_samples,), or None for chunks
-            Labels of one kind (strings, numbers, booleans), two classes or more.
+            Labels of one kind (strings, numbers, booleans), two classes or more.  Labels and weights of a Dask
+            collection have its partitions.
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 is the row twice, a weight of 0 an absent row.
         ids : array-like of shape (n_samples,), default=None
-            An id for each row, by which `unlearn` finds it again; for at most 64 MiB of rows, and not for chunks.
+            An id for each row, by which `unlearn` finds it again; for at most 64 MiB of rows, and not for chunks or Dask
+            collections.
         groups : array-like of shape (n_samples,), default=None
             The group of each row, such as a person or a machine, where new rows come from new groups: gamma="auto" is
-            then judged on groups that were held out.  Not for chunks.
+            then judged on groups that were held out.  Not for chunks or Dask collections.
 
         Returns
         -------
@@ -527,8 +531,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         if largest > self.tol:
             warn(
                 f"Planes stopped above tol={self.tol:g} (largest duality gap {largest:.2g}). Raise max_iter (now "
-                f"{self.max_iter}) or tol; float32 input cannot go below about 1e-6, rows that are mapped tile by tile "
-                "not below 1e-4.",
+                f"{self.max_iter}) or tol; float32 input cannot go below about 1e-6.",
                 ConvergenceWarning,
             )
 
@@ -537,13 +540,14 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame, Dask collection} of shape (n_samples, n_features)
             Rows to classify.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            The class that wins the DAG or the vote.
+            The class that wins the DAG or the vote.  Answers for a Dask collection, here and below, are lazy and
+            partitioned as the rows are: an array for an array, a series or a frame for a frame.
         """
         answers = self._fitted().model.answers
         if is_collection(X):
@@ -556,7 +560,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame, Dask collection} of shape (n_samples, n_features)
             Rows to score.
 
         Returns
@@ -584,7 +588,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame, Dask collection} of shape (n_samples, n_features)
             Rows to judge.
 
         Returns
@@ -603,7 +607,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame, Dask collection} of shape (n_samples, n_features)
             Rows to judge.
 
         Returns
@@ -702,8 +706,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows, as few as one.
+        X : {array-like, sparse matrix, data frame, Dask collection} of shape (n_samples, n_features)
+            Rows, as few as one.  The partitions of a Dask collection are learned as chunks, in order: all or none.
         y : array-like of shape (n_samples,)
             Labels; new ones may turn up at any time.
         classes : array-like, default=None

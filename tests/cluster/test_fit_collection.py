@@ -229,7 +229,6 @@ def test_never_more_passes_than_documented(rows, passes, tol):
     for changes in ({}, {"kernel": "linear", "feature_map": "auto"}, {"membership": "none"}):
         found = model(**changes, tol=tol).fit(*arrays(4, X, y))
         assert found.n_passes_ <= 7 + newton.MOST_STEPS + 2 * finish.MOST_ROUNDS + 3
-        assert found.n_passes_ <= 12 or tol < 1e-3
 
 
 def test_partitions_are_read_once_in_each_pass_and_empty_ones_only_once(rows, passes):

@@ -32,7 +32,7 @@ def rows():
 def client():
     """Return a client of a cluster with two processes of one thread each."""
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as found,
     ):
         yield found
@@ -137,7 +137,7 @@ SCRIPT = """
         return block
 
     if __name__ == "__main__":
-        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
         with cluster, Client(cluster) as client:
             X = da.random.random((60_000, 3), chunks=(3_000, 3)).map_blocks(slowly)
             y = (da.random.random(60_000, chunks=3_000) > 0.5).astype(int)

@@ -15,7 +15,7 @@ from ..model.decision import Decision, PairRule, norms
 from ..model.membership import Extremes, Ranges, distances_from_kernel, distances_to_means
 from ..model.settings import Settings
 from ..solver.choose import solve_mapped, solve_read
-from ..solver.factors import gram_matrix
+from ..solver.factors import add_gram
 from ..solver.kernel import solve_kernel_path
 from ..solver.problem import Outline, Problem, Solution
 from ..solver.row_reader import Boxes, GivenBoxes, MappedRows, Tiles
@@ -217,11 +217,9 @@ def add_sums(tiles: Tiles, with_grams: bool) -> ClassSums:
         total = (tile.weights.astype(tile.rows.dtype) @ tile.rows).astype(np.float64)
         sums = sums + ClassSums({tile.label: total}, {})
         if with_grams:
-            gram = sums.grams.get(tile.label)
-            if gram is None:
-                sums.grams[tile.label] = gram_matrix(tile.rows, tile.weights)
-            else:
-                gram += gram_matrix(tile.rows, tile.weights)
+            if tile.label not in sums.grams:
+                sums.grams[tile.label] = np.zeros((tile.rows.shape[1],) * 2)
+            add_gram(sums.grams[tile.label], tile.rows, tile.weights)
     return sums
 
 

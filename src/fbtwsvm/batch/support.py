@@ -105,7 +105,7 @@ def find_support(tiles: Tiles, search: Search) -> Support:
         priority = _hashed(every[pushing], search.seed)
         lowest = _lowest(priority, tile.labels[pushing], most)
         some = pushing[lowest]
-        own, box = duals[some], search.boxes(tile)[some]
+        own, box = duals[some], search.boxes(tile.take(some))
         total = total + Support(
             counts,
             pushing_counts,

@@ -12,7 +12,7 @@ from .._arrays import Array, tiles
 from ..batch.row_homes import Home
 from ..model.mapping import Mapping
 from ..solver.row_reader import MappedRows, Result, Visit
-from .rows import Layout, PartitionedRows
+from .rows import Layout, PartitionedRows, as_rows
 
 _TILE = 2048  # rows mapped at a time
 
@@ -63,11 +63,12 @@ def _visit(p: int, X: Any, y: Any, weights: Any, task: _Task) -> Any:
 
 def _tiles(p: int, X: Any, y: Any, weights: Any, task: _Task) -> Iterator[MappedRows]:
     """Yield the mapped rows of a partition, tile by tile."""
-    for k, rows, own_weights in task.layout.sorted(p, X, y, weights):
+    rows = as_rows(X, task.layout.dtype)
+    for k, own, own_weights in task.layout.by_class(p, y, weights):
         if task.classes is not None and k not in task.classes:
             continue
         first = int(task.layout.offsets[p, k])
-        for part in tiles(0, len(own_weights), _TILE):
+        for part in tiles(0, len(own), _TILE):
             numbers = slice(first + part.start, first + part.stop)
             labels = np.full(part.stop - part.start, k)
-            yield MappedRows(numbers, task.mapping.rows(rows[part]), labels, own_weights[part])
+            yield MappedRows(numbers, task.mapping.rows(rows[own[part]]), labels, own_weights[part])

@@ -16,6 +16,7 @@ import numpy as np
 
 from .._log import LOG
 from .._threads import one_blas_thread
+from .freed_memory import kept_for_reuse
 
 Result = TypeVar("Result")
 Visit = Callable[[int, Any, Any, Any, Any], Result]  # (number of the partition, X, y, weights, state)
@@ -137,7 +138,7 @@ class Partitions:
 def _visit(shared: tuple[Visit[Result], Any], numbers: list[int], parts: list[tuple[Any, Any, Any]]) -> list[Result]:
     """Call a function on some partitions."""
     function, state = shared
-    with one_blas_thread():  # there is a task for each thread of a worker
+    with one_blas_thread(), kept_for_reuse():  # there is a task for each thread of a worker
         return [function(p, *part, state) for p, part in zip(numbers, parts, strict=True)]
 
 

@@ -38,8 +38,8 @@ class Layout:
     counts: Array
     n_rows: Array
 
-    def sorted(self, p: int, X: Any, y: Any, weights: Any) -> Iterator[tuple[int, Any, Array]]:
-        """Yield class index, rows and weights of every class of a partition, in the order of their numbers."""
+    def by_class(self, p: int, y: Any, weights: Any) -> Iterator[tuple[int, Array, Array]]:
+        """Yield class index, places and weights of the rows of every class of a partition, in the order of numbers."""
         names = np.asarray(y)
         if len(names) != self.n_rows[p]:
             raise RuntimeError(self._changed(p))
@@ -53,10 +53,9 @@ class Layout:
         counts = np.bincount(labels[present], minlength=len(self.classes))
         if not np.array_equal(counts, self.counts[p]):
             raise RuntimeError(self._changed(p))
-        rows = as_rows(X, self.dtype)
         for k in np.flatnonzero(counts).tolist():
             own = np.flatnonzero(present & (labels == k))
-            yield k, rows[own], given[own] * self.factors[k]
+            yield k, own, given[own] * self.factors[k]
 
     @staticmethod
     def _changed(p: int) -> str:
@@ -178,10 +177,10 @@ class PartitionedRows:
 def _pick(p: int, X: Any, y: Any, weights: Any, state: tuple[Layout, dict[int, Array]]) -> tuple[Any, Array]:
     """Return the rows of a partition that are wanted, in the order of their numbers, and their weights."""
     layout, wanted = state
-    numbers, rows, given = wanted[p], [], []
-    for k, own, own_weights in layout.sorted(p, X, y, weights):
+    numbers, places, given = wanted[p], [], []
+    for k, own, own_weights in layout.by_class(p, y, weights):
         first = layout.offsets[p, k]
-        places = numbers[(numbers >= first) & (numbers < first + layout.counts[p, k])] - first
-        rows.append(own[places])
-        given.append(own_weights[places])
-    return sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows), np.concatenate(given)
+        some = numbers[(numbers >= first) & (numbers < first + layout.counts[p, k])] - first
+        places.append(own[some])
+        given.append(own_weights[some])
+    return as_rows(X, layout.dtype)[np.concatenate(places)], np.concatenate(given)

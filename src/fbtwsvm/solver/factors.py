@@ -22,17 +22,22 @@ def weighted(rows: Array, weights: Array) -> Array:
 
 
 def gram_matrix(rows: Array, weights: Array) -> Array:
-    """Return the sum of w_i h_i h_i' in float64, from products in the precision of the rows.
+    """Return the sum of w_i h_i h_i' in float64, from products in the precision of the rows."""
+    total = np.zeros((rows.shape[1], rows.shape[1]))
+    add_gram(total, rows, weights)
+    return total
+
+
+def add_gram(total: Array, rows: Array, weights: Array) -> None:
+    """Add w_i h_i h_i' of rows to a sum.
 
     Products of very large numbers are computed in float64: in float32 their rounding errors may exceed the ridge.
     """
-    total = np.zeros((rows.shape[1], rows.shape[1]))
     for part in tiles(0, len(rows), _TILE):
         tile = weighted(rows[part], weights[part])
         if tile.dtype != np.float64 and np.abs(tile).max(initial=0.0) > _LARGE:
             tile = weighted(rows[part].astype(np.float64), weights[part])
         total += tile.T @ tile  # NumPy recognises the transpose and calls SYRK
-    return total
 
 
 def gram_factor(gram: Array, reg: float, dtype: np.dtype) -> Array:
