@@ -161,7 +161,7 @@ def on_paper(rows, n_components, passes, workers=100, many=10**9, wanted=2000, b
             ["work of a worker, in all passes: s", number(work)],
             ["together: minutes", number((work + travel) / 60)],
         ],
-        f"On paper: {many:,} rows x {COLUMNS}, {wanted:,} features, {workers} workers of one thread, {steps} Newton steps",
+        f"On paper: {many:,} rows x {COLUMNS}, {wanted:,} features, {workers} workers with one thread, {steps} steps",
     )
 
 

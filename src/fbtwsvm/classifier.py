@@ -497,8 +497,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 is the row twice, a weight of 0 an absent row.
         ids : array-like of shape (n_samples,), default=None
-            An id for each row, by which `unlearn` finds it again; for at most 64 MiB of rows, and not for chunks or Dask
-            collections.
+            An id for each row, by which `unlearn` finds it again; for at most 64 MiB of rows, and not for chunks or
+            Dask collections.
         groups : array-like of shape (n_samples,), default=None
             The group of each row, such as a person or a machine, where new rows come from new groups: gamma="auto" is
             then judged on groups that were held out.  Not for chunks or Dask collections.
