@@ -981,7 +981,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         arguments: tuple[Any, ...] = (),
     ) -> Array:
         """Return what a method answers for a Dask collection, as a collection that is computed when it is needed."""
-        answers: Array = lazy_answers(self._answering(), X, method, np.dtype(dtype), columns, arguments)
+        mapping = self._fitted().model.answers.mapping
+        answers: Array = lazy_answers(self._answering(), mapping, X, method, np.dtype(dtype), columns, arguments)
         return answers
 
     def _answering(self) -> Self:

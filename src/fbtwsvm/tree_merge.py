@@ -36,9 +36,13 @@ def merge(models: Iterable[FBTWSVM]) -> FBTWSVM:
     >>> together.inspect().seen == len(X)
     True
     """
-    level = [copy(model) for model in models]
-    if not level:
+    given = list(models)
+    if not given:
         raise ValueError("merge was given no models.")
+    for model in given:
+        if not isinstance(model, FBTWSVM):
+            raise TypeError(f"merge takes models of type FBTWSVM, got {type(model).__name__}.")
+    level = [copy(model) for model in given]
     while len(level) > 1:
         pairs = zip(level[::2], level[1::2], strict=False)
         odd = level[-1:] if len(level) % 2 else []

@@ -120,6 +120,21 @@ def test_groups_are_refused():
         model().fit(*blocks(X, Y), groups=np.arange(600) % 5)
 
 
+@pytest.mark.parametrize(("y", "weights"), [(3, None), (Y, 2.0), (np.ones((600, 2)), None)])
+def test_labels_and_weights_of_other_shapes(y, weights):
+    with pytest.raises(ValueError, match="give one for each row"):
+        model().fit(blocks(X, Y)[0], y, weights)
+    assert model().fit(blocks(X, Y)[0], Y[:, None]).classes_.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("value", [np.nan, -1.0])
+def test_scores_refuse_bad_weights(value):
+    dX, dy = blocks(X, Y)
+    weights = np.where(np.arange(600) == 250, value, 1.0)
+    with pytest.raises(ValueError, match="Partition 1: sample_weight"):
+        model().fit(X, Y).score(dX, dy, da.from_array(weights, chunks=200))
+
+
 def test_what_is_no_array_and_no_frame():
     with pytest.raises(TypeError, match="Dask array or a Dask frame"):
         model().fit(dask.delayed(X), dask.delayed(Y))

@@ -12,7 +12,8 @@ from sklearn.frozen import FrozenEstimator
 
 from collected import arrays, frame, large, model
 from fbtwsvm import FBTWSVM, FBTWSVMCV
-from fbtwsvm.classifier import model_of
+from fbtwsvm.batch.prepare import draw_sample, wanted_of_sample
+from fbtwsvm.classifier import collected_rows, model_of, parameters_of
 from fbtwsvm.features import FourierFeatures
 from fbtwsvm.solver import choose, finish, newton
 from fbtwsvm.solver.factors import gram_matrix
@@ -89,6 +90,38 @@ def test_the_answers_are_those_of_one_process(problem):
     assert (spread.predict(X[1500:]) == local.predict(X[1500:])).mean() >= 0.999
     assert distance(spread, local, X[:1500], y[:1500]) <= 0.01
     np.testing.assert_allclose(spread.n_support_, local.n_support_, atol=3)
+
+
+@pytest.mark.parametrize("way", ["array", "chunks", "dask"])
+def test_few_distinct_rows_of_which_many_are_on_the_margin(way, monkeypatch):
+    """More rows lie on the margin than may be brought together: what Newton's method has found must not get lost."""
+    monkeypatch.setattr(finish, "_MOST_ROWS", 500)
+    random = np.random.default_rng(0)
+    X = (random.random((30_000, 3)) < 0.5).astype(float)
+    y = (random.random(30_000) < np.where(X[:, 0] > 0, 0.95, 0.05)).astype(int)
+    found = FBTWSVM(kernel="linear", random_state=0)
+    rows = {"array": (X, y), "chunks": (Chunks(X, y, 7000),), "dask": arrays(3, X, y)}[way]
+    found.fit(*rows)
+    assert found.duality_gap_.max() <= 1e-3
+    assert found.score(X, y) > 0.94
+
+
+def test_gaps_are_never_negative_where_memberships_depend_on_rounding(passes):
+    """All rows are equally near to both means: the side that a row is on is a matter of rounding errors."""
+    X, y = np.ones((1200, 5)), np.arange(1200) % 2
+    for components in (30, "auto"):
+        found = model(n_components=components, gamma=1.0).fit(*arrays(3, X, y))
+        assert (found.duality_gap_ >= 0).all()
+
+
+def test_calibration_rows_are_no_landmarks():
+    """Also if most rows are in the sample that the map is fitted on."""
+    starts = np.array([0, 12_500, 25_000])
+    drawn = draw_sample(parameters_of(model(n_components=1500)), starts, 0)
+    wanted = wanted_of_sample(starts, drawn, 0)
+    assert len(drawn) == 20_000
+    assert len(wanted) == 1024
+    assert not np.isin(wanted, drawn).any()
 
 
 @pytest.mark.parametrize("count", [1, 3, 17])
@@ -228,7 +261,7 @@ def test_never_more_passes_than_documented(rows, passes, tol):
     X, y = rows[0][:N], rows[1][:N]
     for changes in ({}, {"kernel": "linear", "feature_map": "auto"}, {"membership": "none"}):
         found = model(**changes, tol=tol).fit(*arrays(4, X, y))
-        assert found.n_passes_ <= 7 + newton.MOST_STEPS + 2 * finish.MOST_ROUNDS + 3
+        assert found.n_passes_ <= 7 + newton.FEW_STEPS + 2 * finish.MOST_ROUNDS + 3
 
 
 def test_partitions_are_read_once_in_each_pass_and_empty_ones_only_once(rows, passes):
@@ -264,6 +297,17 @@ def test_partial_fit_merge_and_unlearn_go_on_from_it(rows, passes):
     other = model().fit(*arrays(2, rows[0][N:], rows[1][N:]))
     assert found.merge(other).inspect().seen == N + 1 + 2000
     assert found.unlearn(X[:5], y[:5]).removed == 5
+
+
+def test_a_search_splits_the_sample_in_the_order_of_the_collection():
+    X, y = clouds(3000, 2, n_columns=3, seed=1)
+    rows, _ = collected_rows(model(class_weight="balanced"), *arrays(5, X, y), None)
+    numbers = np.sort(np.random.default_rng(0).choice(3000, 700, replace=False))
+    found, labels, weights = rows.in_order(numbers, "sample")
+    places = np.flatnonzero((X[:, None, 0] == found[None, :, 0]).any(axis=1))
+    np.testing.assert_array_equal(found, X[places])
+    np.testing.assert_array_equal(labels, y[places])
+    np.testing.assert_allclose(weights, 1.0)
 
 
 @pytest.mark.parametrize("many", [False, True])

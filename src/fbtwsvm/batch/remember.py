@@ -87,6 +87,7 @@ def _support_rows(prepared: Prepared, home: Home, solved: Solved, numbers: Array
     """Return the support rows with these numbers."""
     state = solved.state
     assert state is not None
+    home.fetch(numbers)
     mapped = home.take(numbers)
     box = state.boxes(mapped)
     box[np.arange(len(numbers)), mapped.labels] = 0.0

@@ -58,6 +58,10 @@ class Home(ABC):
     def take(self, numbers: Array) -> MappedRows:
         """Return the rows with these numbers."""
 
+    def fetch(self, numbers: Array) -> None:
+        """Get ready to read some rows several times; there is nothing to do for rows that are here."""
+        return
+
     @abstractmethod
     def raw(self, numbers: Array) -> Any:
         """Return the rows with these numbers as they are before the map."""

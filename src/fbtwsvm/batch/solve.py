@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, class_starts
+from .._arrays import Array, class_starts, tiles
 from .._log import LOG
 from .._threads import Threads
 from ..model.decision import Decision, PairRule, norms
@@ -21,6 +23,8 @@ from ..solver.problem import Outline, Problem, Solution
 from ..solver.row_reader import Boxes, GivenBoxes, MappedRows, Tiles
 from .row_homes import Home, MemoryHome
 from .support import Duals, GivenDuals
+
+_MOST_GRAMS = 2**30  # bytes of Gram matrices that a pass adds up
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,7 @@ def solve(
     `with_grams` computes them in any case, for `remember`.  `alpha` are duals of a similar problem, to start from.
     """
     with_grams = not home.in_memory or (with_grams and grams is None)
-    sums = home.reduce(add_sums, with_grams, "sums of the classes")
+    sums = _class_sums(home, with_grams)
     totals = np.stack([sums.totals[k] for k in range(home.n_classes)])
     means = totals / home.class_weights[:, None]
     if sums.grams:
@@ -210,10 +214,10 @@ class Calibration:
         return decision
 
 
-def add_sums(tiles: Tiles, with_grams: bool) -> ClassSums:
+def add_sums(rows: Tiles, with_grams: bool) -> ClassSums:
     """Return the sums over some rows, with or without Gram matrices."""
     sums = ClassSums({}, {})
-    for tile in tiles:
+    for tile in rows:
         total = (tile.weights.astype(tile.rows.dtype) @ tile.rows).astype(np.float64)
         sums = sums + ClassSums({tile.label: total}, {})
         if with_grams:
@@ -223,16 +227,24 @@ def add_sums(tiles: Tiles, with_grams: bool) -> ClassSums:
     return sums
 
 
+def _class_sums(home: Home, with_grams: bool) -> ClassSums:
+    """Return the sums over all rows; Gram matrices of very many classes are computed in several passes."""
+    at_once = max(1, _MOST_GRAMS // (8 * home.n_columns**2)) if with_grams else home.n_classes
+    parts = tiles(0, home.n_classes, at_once)
+    groups = [range(part.start, part.stop) for part in parts]
+    return reduce(add, [home.reduce(add_sums, with_grams, "sums of the classes", group) for group in groups])
+
+
 def _all_grams(home: Home) -> list[Array]:
     """Return the Gram matrix of every class."""
-    grams = home.reduce(add_sums, True, "sums of the classes").grams
+    grams = _class_sums(home, with_grams=True).grams
     return [grams[k] for k in range(home.n_classes)]
 
 
-def add_extremes(tiles: Tiles, means: Array) -> Extremes:
+def add_extremes(rows: Tiles, means: Array) -> Extremes:
     """Return the extremes of some rows: distances to the class means."""
     extremes = Extremes(len(means))
-    for tile in tiles:
+    for tile in rows:
         extremes = extremes + Extremes.of_class(tile.label, distances_to_means(tile.rows, means))
     return extremes
 

@@ -26,10 +26,10 @@ class TrialSample:
 
 
 class TrialRows:
-    """All training rows, from which samples for trials are drawn.
+    """The rows from which samples for trials are drawn: all training rows, or a first sample of large data.
 
     `groups` are the numbers of the groups of the rows as given.  The trials of small data do not depend on the seed.
-    Of large data, the rows are a sample themselves, and `scale` returns gamma "scale" of all rows for a kernel.
+    `scale`, for large data, returns gamma "scale" of all training rows for a kernel.
     """
 
     def __init__(

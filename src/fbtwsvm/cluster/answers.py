@@ -9,13 +9,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import Array
-from .partitions import Partitions, is_frame, one_block_of_columns
+from ..model.mapping import Mapping
+from .partitions import Partitions, given_weights, is_frame, one_at_a_time, one_block_of_columns
 
 
 def lazy_answers(
-    estimator: Any, X: Any, method: str, dtype: np.dtype, columns: Array | None = None, arguments: tuple[Any, ...] = ()
+    estimator: Any,
+    mapping: Mapping,
+    X: Any,
+    method: str,
+    dtype: np.dtype,
+    columns: Array | None = None,
+    arguments: tuple[Any, ...] = (),
 ) -> Any:
-    """Return what a method of an estimator answers for each partition of X.
+    """Return what a method of an estimator with this map answers for each partition of X.
 
     An array gives an array, a frame gives a series, or a frame if there are `columns`.  The estimator must not change
     any more.
@@ -23,7 +30,7 @@ def lazy_answers(
     import dask
 
     X = one_block_of_columns(X)
-    model = dask.delayed(estimator, name=f"fbtwsvm-model-{uuid4().hex}", traverse=False, pure=False)
+    model = dask.delayed((estimator, mapping), name=f"fbtwsvm-model-{uuid4().hex}", traverse=False, pure=False)
     given = (model, method, dtype, columns, arguments)
     empty = _empty(dtype, columns)
     if is_frame(X):
@@ -39,13 +46,20 @@ def _empty(dtype: np.dtype, columns: Array | None) -> Array:
 
 
 def _of_block(
-    X: Any, estimator: Any, method: str, dtype: np.dtype, columns: Array | None, arguments: tuple[Any, ...]
+    X: Any,
+    model: tuple[Any, Mapping],
+    method: str,
+    dtype: np.dtype,
+    columns: Array | None,
+    arguments: tuple[Any, ...],
 ) -> Array:
     """Return the answers for one partition."""
     if not X.shape[0]:
         return _empty(dtype, columns)
     rows = X.tocsr() if sp.issparse(X) else X
-    return np.asarray(getattr(estimator, method)(rows, *arguments)).astype(dtype, copy=False)
+    estimator, mapping = model
+    with one_at_a_time(mapping):
+        return np.asarray(getattr(estimator, method)(rows, *arguments)).astype(dtype, copy=False)
 
 
 def _of_frame(X: Any, *given: Any) -> Any:
@@ -78,5 +92,7 @@ def _count_hits(p: int, X: Any, y: Any, weights: Any, estimator: Any) -> Array:
         raise ValueError(f"Partition {p}: X has {X.shape[0]} rows and y has {len(names)}.")
     if not len(names):
         return np.zeros(2)
-    given = np.ones(len(names)) if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1)
+    given = given_weights(weights, len(names))
+    if not (given >= 0).all():  # NaN too
+        raise ValueError(f"Partition {p}: sample_weight must hold numbers of at least zero.")
     return np.array([given @ (estimator.predict(X) == names), given.sum()])

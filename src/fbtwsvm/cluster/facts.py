@@ -20,47 +20,55 @@ Check = Callable[[Any, Any, Any], tuple[Any, Array, Array]]
 
 @dataclass(frozen=True)
 class Moments:
-    """Weight, mean and sum of squared differences from the mean of the columns, for each class: (n_classes, ...)."""
+    """Weight of the rows, mean of all their values and sum of squared differences from it, for each class."""
 
     weights: Array
     means: Array
     squares: Array
 
     @classmethod
+    def zero(cls, n_classes: int) -> Moments:
+        """Return the moments of no rows."""
+        return cls(*np.zeros((3, n_classes)))
+
+    @classmethod
     def of_classes(cls, X: Any, labels: Array, weights: Array, n_classes: int) -> Moments:
         """Return the moments of rows."""
-        totals = np.bincount(labels, weights=weights, minlength=n_classes)
-        share = sp.csr_matrix((weights, (labels, np.arange(len(labels)))), shape=(n_classes, len(labels)))
-        divisor = np.where(totals > 0, totals, 1.0)[:, None]
-        if sp.issparse(X):
-            precise = X.astype(np.float64)
-            means = (share @ precise).toarray() / divisor
-            squares = (share @ precise.multiply(precise)).toarray() - divisor * np.square(means)
-            return cls(totals, means, np.maximum(squares, 0.0))
-        means = (share @ X.astype(np.float64)) / divisor
-        return cls(totals, means, share @ np.square(X - means[labels]))
 
-    def merge(self, other: Moments) -> Moments:
+        def add_up(values: Any) -> Array:
+            return np.bincount(labels, weights=weights * np.asarray(values).reshape(-1), minlength=n_classes)
+
+        totals, n_columns = np.bincount(labels, weights=weights, minlength=n_classes), X.shape[1]
+        counts = n_columns * np.where(totals > 0, totals, 1.0)
+        precise = X.astype(np.float64)
+        means = add_up(precise.sum(axis=1)) / counts
+        if sp.issparse(X):
+            squares = add_up(precise.multiply(precise).sum(axis=1)) - counts * np.square(means)
+            return cls(totals, means, np.maximum(squares, 0.0))
+        precise -= means[labels][:, None]
+        return cls(totals, means, add_up(np.einsum("ij,ij->i", precise, precise)))
+
+    def merge(self, other: Moments, n_columns: int) -> Moments:
         """Return the moments of the rows of both."""
         weights = self.weights + other.weights
-        share = np.divide(other.weights, weights, out=np.zeros_like(weights), where=weights > 0)[:, None]
+        share = np.divide(other.weights, weights, out=np.zeros_like(weights), where=weights > 0)
         difference = other.means - self.means
-        squares = self.squares + other.squares + np.square(difference) * share * self.weights[:, None]
+        squares = self.squares + other.squares + np.square(difference) * share * self.weights * n_columns
         return Moments(weights, self.means + share * difference, squares)
 
     def placed(self, places: Array, n_classes: int) -> Moments:
         """Return the moments with classes at other places among more classes."""
-        shape = (n_classes, self.means.shape[1])
-        wide = Moments(np.zeros(n_classes), np.zeros(shape), np.zeros(shape))
+        wide = Moments.zero(n_classes)
         wide.weights[places], wide.means[places], wide.squares[places] = self.weights, self.means, self.squares
         return wide
 
-    def of_all(self, factors: Array) -> Moments:
+    def of_all(self, factors: Array, n_columns: int) -> Moments:
         """Return the moments of all classes together, each multiplied by a factor."""
-        total = Moments(np.zeros(1), np.zeros((1, self.means.shape[1])), np.zeros((1, self.means.shape[1])))
+        total = Moments.zero(1)
         for k, factor in enumerate(factors):
             own = slice(k, k + 1)
-            total = total.merge(Moments(factor * self.weights[own], self.means[own], factor * self.squares[own]))
+            scaled = Moments(factor * self.weights[own], self.means[own], factor * self.squares[own])
+            total = total.merge(scaled, n_columns)
         return total
 
 
@@ -70,7 +78,7 @@ class Facts:
 
     classes   labels, sorted
     counts    (n_classes,): rows of each class
-    moments   of the columns in each class
+    moments   of the values in each class
     low, high smallest and largest value of each column
     """
 
@@ -92,7 +100,7 @@ class Collected:
     counts   (n_partitions, n_classes): rows of each class in each partition, without those of weight zero
     n_rows   (n_partitions,): rows of each partition, with these
     factors  (n_classes,): factors of class_weight
-    moments  of the columns in each class
+    moments  of the values in each class
     """
 
     classes: Array
@@ -107,10 +115,9 @@ class Collected:
 
     def gamma_scale(self, kernel: str | Kernel) -> float:
         """Return gamma "scale" of all rows, as `features.kernels.gamma_scale` does."""
-        moments = self.moments.of_all(self.factors)
-        means = moments.means[0]
-        mean = float(means.mean())
-        variance = float(np.mean(moments.squares[0] / moments.weights[0] + np.square(means - mean)))
+        moments = self.moments.of_all(self.factors, self.n_columns)
+        mean = float(moments.means[0])
+        variance = float(moments.squares[0] / (self.n_columns * moments.weights[0]))
         if variance <= (4.0 * float(np.finfo(self.dtype).eps) * mean) ** 2:  # constant data, up to rounding
             return 1.0 / self.n_columns
         return float(1.0 / (self.n_columns * (np.sqrt(variance) if kernel == "laplacian" else variance)))
@@ -133,16 +140,16 @@ def look_at(partitions: Partitions, check: Check, class_weight: Any) -> Collecte
     if len(texts) > 1:
         raise ValueError("Labels must be of one kind in all partitions: some are strings, others are not.")
     classes = np.unique(np.concatenate([facts.classes for facts in present]))
-    n_classes, n_columns = len(classes), present[0].moments.means.shape[1]
+    n_classes, n_columns = len(classes), len(present[0].low)
     if n_classes < 2:
         raise ValueError(f"The data holds one class only ({classes[0]}): fit needs two classes or more.")
     counts = np.zeros((len(found), n_classes), dtype=np.int64)
-    moments = Moments(np.zeros(n_classes), *np.zeros((2, n_classes, n_columns)))
+    moments = Moments.zero(n_classes)
     for p, facts in enumerate(found):
         if facts is not None and len(facts.classes):
             places = np.searchsorted(classes, facts.classes)
             counts[p, places] = facts.counts
-            moments = moments.merge(facts.moments.placed(places, n_classes))
+            moments = moments.merge(facts.moments.placed(places, n_classes), n_columns)
     single = all(facts.dtype == np.float32 for facts in present)
     dtype = np.dtype(np.float32 if single else np.float64)
     largest = max(facts.largest for facts in present)

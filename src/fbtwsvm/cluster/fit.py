@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._arrays import Array
 from .._log import LOG
-from ..batch.fit import batch_model, fit_rows
+from ..batch.fit import batch_model, fit_rows, fits_in_memory
 from ..batch.model import BatchModel
 from ..batch.prepare import (
     Prepared,
@@ -26,6 +27,7 @@ from ..model.rows import LARGE, CheckedRows, check_class_names
 from ..model.settings import Parameters
 from ..solver.choose import LARGEST_READ, first_sample
 from .home import ClusterHome
+from .partitions import given_weights
 from .rows import Layout, PartitionedRows, as_rows
 
 
@@ -35,7 +37,8 @@ def fit_collection(parameters: Parameters, rows: PartitionedRows) -> BatchModel:
     check_class_names(parameters.class_weight, classes)
     if rows.n <= LARGE:
         given = gather(rows)
-        model = fit_rows(parameters, given.X, given.y, given.weights)
+        model = fit_rows(parameters, given.X, given.y, given.weights, mapped=fits_in_memory(parameters, given.X))
+        model = replace(model, support=None, memberships=None)  # as of many rows: their order is that of the partitions
     else:
         model = _fit_in_passes(parameters, rows)
     LOG.info("%d passes over the rows", rows.partitions.passes)
@@ -43,22 +46,21 @@ def fit_collection(parameters: Parameters, rows: PartitionedRows) -> BatchModel:
 
 
 def gather(rows: PartitionedRows) -> CheckedRows:
-    """Bring all rows here, in the order of the collection, with labels and weights."""
-    found = rows.partitions.map(_all_of, rows.layout, "all rows")
-    parts = [CheckedRows.unnamed(*part) for part in found if part is not None]
-    together = parts[0]
-    for part in parts[1:]:
-        together = together.join(part)
-    return together
+    """Bring all rows with a weight here, in the order of the collection, with labels and weights."""
+    found = [part for part in rows.partitions.map(_all_of, rows.layout, "all rows") if part is not None]
+    X, y, weights = zip(*found, strict=True)
+    joined = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X)
+    return CheckedRows.unnamed(joined, np.concatenate(y), np.concatenate(weights))
 
 
 def _all_of(p: int, X: Any, y: Any, weights: Any, layout: Layout) -> tuple[Any, Array, Array] | None:
-    """Return rows, labels and weights of a partition as arrays; None if it is empty."""
+    """Return rows, labels and weights of a partition as arrays, without rows of weight zero; None if it has none."""
     names = np.asarray(y)
-    if not len(names):
+    given = given_weights(weights, len(names))
+    present = given > 0
+    if not present.any():
         return None
-    given = np.ones(len(names)) if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1)
-    return as_rows(X, layout.dtype), names, given
+    return as_rows(X, layout.dtype)[present], names[present], given[present]
 
 
 def _fit_in_passes(parameters: Parameters, rows: PartitionedRows) -> BatchModel:

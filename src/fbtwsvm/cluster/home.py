@@ -12,6 +12,7 @@ from .._arrays import Array, tiles
 from ..batch.row_homes import Home
 from ..model.mapping import Mapping
 from ..solver.row_reader import MappedRows, Result, Visit
+from .partitions import one_at_a_time
 from .rows import Layout, PartitionedRows, as_rows
 
 _TILE = 2048  # rows mapped at a time
@@ -33,6 +34,10 @@ class ClusterHome(Home):
         """Return the rows with these numbers."""
         X, weights = self.rows.take(numbers)
         return MappedRows(numbers, self.mapping.rows(X), self.labels_of(numbers), weights)
+
+    def fetch(self, numbers: Array) -> None:
+        """Bring rows here at once, instead of those of the sample, to be taken later."""
+        self.rows.fetch(numbers, "support rows that are kept")
 
     def raw(self, numbers: Array) -> Any:
         """Return the rows with these numbers as they are before the map."""
@@ -71,4 +76,6 @@ def _tiles(p: int, X: Any, y: Any, weights: Any, task: _Task) -> Iterator[Mapped
         for part in tiles(0, len(own), _TILE):
             numbers = slice(first + part.start, first + part.stop)
             labels = np.full(part.stop - part.start, k)
-            yield MappedRows(numbers, task.mapping.rows(rows[own[part]]), labels, own_weights[part])
+            with one_at_a_time(task.mapping):
+                mapped = task.mapping.rows(rows[own[part]])
+            yield MappedRows(numbers, mapped, labels, own_weights[part])

@@ -6,22 +6,27 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from functools import reduce
 from operator import add
+from threading import Lock
 from typing import Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
 
+from .._arrays import Array
 from .._log import LOG
 from .._threads import one_blas_thread
+from ..model.mapping import Mapping
 from .freed_memory import kept_for_reuse
 
 Result = TypeVar("Result")
 Visit = Callable[[int, Any, Any, Any, Any], Result]  # (number of the partition, X, y, weights, state)
 
 _AT_ONCE = 8  # results that are added up by one task
+_ONE_AT_A_TIME = Lock()
 
 
 def is_collection(X: Any) -> bool:
@@ -147,6 +152,16 @@ def _sum_lists(results: list[list[Result]]) -> list[Result]:
     return [reduce(add, [result for some in results for result in some])]
 
 
+def given_weights(weights: Any, n: int) -> Array:
+    """Return the weights of the rows of a partition; None are all one."""
+    return np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1)
+
+
+def one_at_a_time(mapping: Mapping) -> AbstractContextManager[Any]:
+    """Return a context for a map that may not be used by several threads at once: transformers and kernels of users."""
+    return nullcontext() if mapping.transformer is None or mapping.threaded else _ONE_AT_A_TIME
+
+
 def one_block_of_columns(X: Any) -> Any:
     """Return X with all columns of a row in one block; refuse what is no table of rows."""
     if is_frame(X):
@@ -202,8 +217,9 @@ def _column(given: Any, X: Any, name: str) -> Any:
         import dask.array
 
         values = np.asarray(given)
-        if values.shape[:1] != X.shape[:1]:
-            raise ValueError(f"X has {X.shape[0]} rows and {name} has {len(values)}: give one for each row.")
+        values = values.reshape(-1) if values.ndim == 2 and values.shape[1] == 1 else values
+        if values.shape != X.shape[:1]:
+            raise ValueError(f"X has {X.shape[0]} rows and {name} has the shape {values.shape}: give one for each row.")
         return dask.array.from_array(values, chunks=(X.chunks[0],))
     if is_frame(given) and given.ndim == 2:
         if len(given.columns) != 1:

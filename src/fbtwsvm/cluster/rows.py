@@ -1,7 +1,7 @@
 """All rows of a collection, by their number: sorted by class, and in the order of the collection within a class.
 
-A row has the same number however the rows are partitioned.  Nothing is held for every row; rows that were brought here
-once, by their numbers, are kept.
+A row has the same number however the rows are partitioned.  Nothing is held for every row, but for the rows of a
+sample, which are brought here once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .._arrays import Array
 from ..features.kernels import Kernel
 from ..model.rows import TrainingRows
 from .facts import Collected
-from .partitions import Partitions
+from .partitions import Partitions, given_weights
 
 _ROWS_OF_TASK = 32_768  # small partitions are visited together until they have so many rows
 
@@ -46,7 +46,7 @@ class Layout:
         if not len(names):
             return
         labels = np.minimum(np.searchsorted(self.classes, names), len(self.classes) - 1)
-        given = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1)
+        given = given_weights(weights, len(labels))
         present = given > 0
         if not np.array_equal(self.classes[labels[present]], names[present]):
             raise RuntimeError(self._changed(p))
@@ -147,8 +147,19 @@ class PartitionedRows:
         places = order[np.searchsorted(every, numbers, sorter=order)]
         return joined[places], np.concatenate(weights)[places]
 
-    def _read(self, numbers: Array, name: str) -> tuple[Array, list[tuple[Any, Array]]]:
-        """Return the numbers of rows, partition by partition, and for each partition rows and weights."""
+    def in_order(self, numbers: Array, name: str) -> tuple[Any, Array, Array]:
+        """Return rows, class indices and weights in the order of the collection; the weights are those given."""
+        order, found = self._read(numbers, name)
+        ends = np.cumsum([0, *(len(part[1]) for part in found)])
+        places = np.concatenate([first + np.argsort(part[2]) for first, part in zip(ends[:-1], found, strict=True)])
+        X = [part[0] for part in found]
+        joined = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X)
+        labels = self.labels_of(order)
+        weights = np.concatenate([part[1] for part in found]) / self.facts.factors[labels]
+        return joined[places], labels[places], weights[places]
+
+    def _read(self, numbers: Array, name: str) -> tuple[Array, list[tuple[Any, Array, Array]]]:
+        """Return the numbers of rows, partition by partition, and for each partition rows, weights and places."""
         labels = self.labels_of(numbers)
         ends = self.layout.offsets + self.layout.counts  # each column is sorted
         homes = np.empty(len(numbers), dtype=np.int64)
@@ -174,8 +185,8 @@ class PartitionedRows:
         )
 
 
-def _pick(p: int, X: Any, y: Any, weights: Any, state: tuple[Layout, dict[int, Array]]) -> tuple[Any, Array]:
-    """Return the rows of a partition that are wanted, in the order of their numbers, and their weights."""
+def _pick(p: int, X: Any, y: Any, weights: Any, state: tuple[Layout, dict[int, Array]]) -> tuple[Any, Array, Array]:
+    """Return the rows of a partition that are wanted, in the order of their numbers, their weights and places."""
     layout, wanted = state
     numbers, places, given = wanted[p], [], []
     for k, own, own_weights in layout.by_class(p, y, weights):
@@ -183,4 +194,5 @@ def _pick(p: int, X: Any, y: Any, weights: Any, state: tuple[Layout, dict[int, A
         some = numbers[(numbers >= first) & (numbers < first + layout.counts[p, k])] - first
         places.append(own[some])
         given.append(own_weights[some])
-    return as_rows(X, layout.dtype)[np.concatenate(places)], np.concatenate(given)
+    chosen = np.concatenate(places)
+    return as_rows(X, layout.dtype)[chosen], np.concatenate(given), chosen

@@ -237,6 +237,8 @@ class Mapping:
         `threads` work on the tiles; None leaves all threads to BLAS.
         """
         n = X.shape[0] if index is None else len(index)
+        if n == 0:  # a transformer of the user may refuse that
+            return self.rows(np.zeros((1, X.shape[1]), dtype=self.dtype))[:0]
         if n <= _FEW and index is None and (few := self._few_rows(X)) is not None:
             return few
 

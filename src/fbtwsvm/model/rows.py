@@ -38,8 +38,8 @@ def calibration_rows(starts: Array, landmarks: Array, seed: int, limit: int = 51
     """Return the numbers, sorted, of the calibration rows, whose left-out values the decision rule is learned from.
 
     There are at most `limit` of a class.  A landmark (their numbers are sorted) has a feature of its own, which no new
-    row has, so landmarks are not chosen if half of the class remains without them.  The only row of a class is never
-    chosen: without it the class has no plane.  Nothing is held for every row.
+    row has, so landmarks are not chosen if `limit` rows, or half of the class, remain without them.  The only row of a
+    class is never chosen: without it the class has no plane.  Nothing is held for every row.
     """
     random = np.random.default_rng(seed)
     chosen = [np.empty(0, dtype=np.int64)]
@@ -48,7 +48,7 @@ def calibration_rows(starts: Array, landmarks: Array, seed: int, limit: int = 51
         if size < 2:
             continue
         others = landmarks[slice(*np.searchsorted(landmarks, [first, last]))] - first
-        if 2 * (size - len(others)) < size:
+        if size - len(others) < min(limit, size / 2):
             others = others[:0]
         count = size - len(others)
         some = np.sort(random.choice(count, limit, replace=False)) if count > limit else np.arange(count)

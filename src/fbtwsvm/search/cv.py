@@ -249,6 +249,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         """Search on a sample of a Dask collection, and fit the best candidate on all of it."""
         if groups is not None:
             raise ValueError("groups cannot be given beside a Dask collection: search on an array.")
+        self._validate_params()
         if self.sample is None:
             raise ValueError("sample=None needs all rows in memory: give a number of rows for a Dask collection.")
         rows, columns = collected_rows(self._unfitted(), X, y, sample_weight)
@@ -256,9 +257,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             found = gather(rows)
         else:
             numbers = sample_rows(rows.starts, self.sample, np.random.default_rng(self._seed()))
-            labels, (chosen, weights) = rows.labels_of(numbers), rows.take(numbers, "sample of the search")
-            given = weights / rows.facts.factors[labels]  # class_weight is applied by the search
-            found = CheckedRows.unnamed(chosen, rows.facts.classes[labels], given)
+            chosen, labels, weights = rows.in_order(numbers, "sample of the search")
+            found = CheckedRows.unnamed(chosen, rows.facts.classes[labels], weights)
         self._search(found.X, found.y, found.weights, None)
         for name, value in columns.items():
             setattr(self, name, value)

@@ -18,7 +18,7 @@ from .dual import solve_features, solve_path
 from .factors import Whitener
 from .finish import finish, most_rows
 from .kernel import solve_kernel_path
-from .newton import solve_newton
+from .newton import FEW_STEPS, MOST_STEPS, solve_newton
 from .plane_duals import PlaneDuals
 from .problem import Factor, Outline, Problem, Solution, Start
 from .row_reader import Boxes, GivenBoxes, MappedRows, RowReader
@@ -30,7 +30,7 @@ _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 1024, 16384  # rows of each class
 LARGEST_READ = 4096  # the same of rows that do not fit into memory
 _ROWS_OF_COLUMN = 32  # a class with so many rows for each column is pushed by Newton's method
 _COARSE_START, _SHARP_START = 10.0, 0.01  # times tol: the tolerance of the sample
-_SHARPEST = 1e-4  # smallest gap that Newton's method reaches with a smoothed hinge
+_SHARPEST = 1e-4  # smallest tolerance for which rows in memory are solved by Newton's method
 _CROWDED = 64  # Newton's method is faster if more than 64 rows per column have a positive dual
 _ROUNDING = 30.0  # units of rounding that an inner product may be wrong by, with room to spare
 _TILE = 8192  # rows whose duals are computed at a time
@@ -119,10 +119,13 @@ def _solve_by_passes(
     Newton's method is for classes with many more rows than columns, and for those whose rows cannot all be brought
     together; `finish` solves all other planes, and those whose gap is above tol then.
     """
-    most = min(_ROWS_OF_COLUMN * first.shape[2], most_rows(first.shape[2], wanted.rows.dtype))
-    by_newton = start.todo & (np.diff(problem.starts) > most)
-    widths = solve_newton(reader, boxes, problem, grams, by_newton, first, wanted, solution)
-    rest = start.todo & ~(by_newton & (solution.gaps <= problem.options.tol))
+    sizes, most = np.diff(problem.starts), most_rows(first.shape[2], wanted.rows.dtype)
+    by_newton = start.todo & (sizes > min(_ROWS_OF_COLUMN * first.shape[2], most))
+    steps = np.where(sizes > most, MOST_STEPS, FEW_STEPS)
+    crowded = replace(start, todo=by_newton, planes=first)
+    widths = solve_newton(reader, boxes, problem, grams, crowded, steps, wanted, solution)
+    solution.gaps[start.todo & ~by_newton] = np.inf
+    rest = start.todo & (solution.gaps > problem.options.tol)
     planes = np.where(by_newton[..., None], solution.planes, first)
     sharp = finish(reader, boxes, problem, grams, replace(start, todo=rest, planes=planes), wanted, solution)
     return PlaneDuals(boxes, solution.planes.astype(np.float64), widths, sharp)

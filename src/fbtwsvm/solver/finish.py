@@ -24,7 +24,7 @@ from .factors import gram_factor, weighted
 from .left_out import MOST_FREE, left_out_large
 from .newton import NARROWEST, margins
 from .plane_duals import PlaneDuals, SharpDuals
-from .problem import Outline, Problem, Solution, Start
+from .problem import Factor, Outline, Problem, Solution, Start
 from .row_reader import Boxes, MappedRows, RowReader, Tiles
 
 MOST_ROUNDS = 12  # each takes a pass over the rows, and reads those near the margin
@@ -34,6 +34,7 @@ _RECENT = 3  # planes of the last rounds: rows between them are near the margin
 _WIDTHS = 2.0 ** np.arange(3, -14, -1)  # widths that are tried
 _SHARPER = 1e-3  # the rows near the margin are solved to this share of tol, and no sharper than the least
 _LEAST_TOL = 1e-10
+_PATIENCE = 5  # rounds without a smaller gap after which there are no more
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class _Found:
     beyond    (m, D): sum of box_i h_i of these
     counts    (len(_WIDTHS),): number of rows nearer than each width to any of the newest planes
     classes   (m,): the classes that the planes are near to
-    numbers   rows near the margin of any plane, and in `near` (n, m) of which
+    numbers   rows near the margin of any plane, with their boxes (n, m); zero where a row is not near that margin
     """
 
     losses: Array
@@ -65,7 +66,7 @@ class _Found:
     counts: Array
     classes: Array
     numbers: Array
-    near: Array
+    boxes: Array
 
     def __add__(self, other: _Found) -> _Found:
         return _Found(
@@ -74,7 +75,7 @@ class _Found:
             self.counts + other.counts,
             self.classes,
             np.concatenate([self.numbers, other.numbers]),
-            np.concatenate([self.near, other.near]),
+            np.concatenate([self.boxes, other.boxes]),
         )
 
 
@@ -109,7 +110,7 @@ def _sort_out(rows: Tiles, look: _Look) -> _Pass:
             (np.abs(x[-1]).min(axis=0)[:, None] < _WIDTHS).sum(axis=0),
             near,
             tile.each_number[some],
-            within[:, some].T,
+            np.where(within, box, 0.0)[:, some].T,
         )
         total = total + _Pass({tile.label: found})
     return total
@@ -178,8 +179,8 @@ class _Rounds:
         self.recent = [start.planes.astype(np.float64)]
         self.newest: dict[tuple[int, int], tuple[Array, Array, Array]] = {}  # numbers, duals and boxes of the newest
         self.taken: dict[tuple[int, int], tuple[Array, Array, Array]] = {}  # the same of the planes in the solution
+        self.progress: list[float] = []  # sums of the gaps after each round
         self.duals = np.full(todo.shape, -np.inf)  # the largest dual objectives that are known
-        solution.gaps[todo] = np.inf
         near = np.flatnonzero(todo.any(axis=1)).tolist()
         factors = problem.each(lambda a: gram_factor(grams[a], float(problem.reg[a]), solution.planes.dtype), near)
         self.factors = dict(zip(near, factors, strict=True))
@@ -193,7 +194,7 @@ class _Rounds:
             self._certify(found)
             if number:
                 LOG.info("rows near the margin: largest gap %.2g", self.solution.gaps[self.start.todo].max())
-            if not self.todo.any() or number == MOST_ROUNDS:
+            if not self.todo.any() or number == MOST_ROUNDS or self._stalls():
                 break
             if not few:
                 count = sum(len(one.numbers) for one in found.by_class.values())
@@ -202,8 +203,13 @@ class _Rounds:
                     self.recent = self.recent[-1:]
                     found = self._look(width)
             self._take(self._solve(found))
-        if len(self.wanted):
+        if len(self.wanted) and self.taken:
             self._leave_out()
+
+    def _stalls(self) -> bool:
+        """Whether the last rounds have not made any gap smaller."""
+        self.progress.append(float(np.minimum(self.solution.gaps[self.start.todo], 1e300).sum()))
+        return len(self.progress) > _PATIENCE and self.progress[-1] >= self.progress[-1 - _PATIENCE]
 
     def _width(self, found: _Pass, most: int) -> float:
         """Return the largest width with which not too many rows come back."""
@@ -223,11 +229,14 @@ class _Rounds:
         newest, solution = self.recent[-1], self.solution
         for b, one in found.by_class.items():
             for a, (hinge, box_sum, _) in zip(one.classes.tolist(), one.losses, strict=True):
+                solution.box_sums[a, b] = box_sum
+                if box_sum <= 0.0:  # nothing pushes the plane
+                    solution.planes[a, b], solution.gaps[a, b] = 0.0, 0.0
+                    continue
                 u = newest[a, b]
                 primal = 0.5 * float(u @ (self.grams[a] @ u) + self.problem.reg[a] * (u @ u)) + hinge
-                gap = (primal - self.duals[a, b]) / box_sum if box_sum > 0 else 0.0
-                solution.box_sums[a, b] = box_sum
-                if gap < solution.gaps[a, b]:
+                gap = max(primal - self.duals[a, b], 0.0) / box_sum
+                if gap < solution.gaps[a, b] and (a, b) in self.newest:
                     solution.planes[a, b], solution.gaps[a, b] = u, gap
                     self.taken[a, b] = self.newest[a, b]
         self.todo &= solution.gaps > self.problem.options.tol
@@ -236,12 +245,15 @@ class _Rounds:
         """Solve planes on the rows near the margin, with the sums over all others held fixed."""
         n_classes = self.problem.n_classes
         numbers = np.sort(np.concatenate([one.numbers for one in found.by_class.values()]))
+        if not len(numbers):  # a row without a box will do
+            numbers = self.problem.starts[:1]
         rows = self.reader.take(numbers)
         box, fixed = np.zeros((len(rows), n_classes)), _Fixed.zero(n_classes, self.solution.planes.shape[2])
-        every_box = self.boxes(rows)
         for b, one in found.by_class.items():
+            # Boxes as the pass has computed them: the memberships of rows that are equally near to two means depend on
+            # rounding errors, and so on the tile.
             places = np.ix_(np.searchsorted(numbers, one.numbers), one.classes)
-            box[places] = np.where(one.near, every_box[places], 0.0)
+            box[places] = one.boxes
             fixed.sums[one.classes, b], fixed.duals[one.classes, b] = one.beyond, one.losses[:, 2]
             fixed.box[one.classes, b] = one.losses[:, 1] - box[places].sum(axis=0)
         options = self.problem.options
@@ -308,10 +320,9 @@ class _Rounds:
         )(wanted)
         places = {int(k): np.flatnonzero(wanted.labels == k) for k in range(self.problem.n_classes)}
 
-        def write(plane: tuple[int, int]) -> None:
+        def write(plane: tuple[int, int], whitener: Factor) -> None:
             a, b = plane
-            u, whitener = self.solution.planes[a, b], self.start.factor(a)
-            near, pushed = places[a], places[b]
+            u, near, pushed = self.solution.planes[a, b], places[a], places[b]
             others = ~np.isin(free[plane][0], wanted.each_number[pushed])
             margin = np.searchsorted(numbers, free[plane][0][others])
             pushing = pushed[duals[pushed, a] > 0]
@@ -330,7 +341,13 @@ class _Rounds:
             self.solution.far[pushed, a] = wanted.rows[pushed] @ u
             self.solution.far[pushing, a] = push_out[len(margin) :]
 
-        self.problem.each(write, list(self.taken))
+        def write_near(a: int) -> None:
+            whitener = self.start.factor(a)
+            for plane in self.taken:
+                if plane[0] == a:
+                    write(plane, whitener)
+
+        self.problem.each(write_near, sorted({a for a, _ in self.taken}))
 
     def sharp_duals(self) -> SharpDuals:
         """Return the duals of the planes that were solved here."""

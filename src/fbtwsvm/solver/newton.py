@@ -7,7 +7,7 @@ all duals at once.  With x_i = 1 + h_i.u, and phi the hinge smoothed over a zone
     alpha_i = box_i phi'(x_i),   gradient G_a u + sum alpha_i h_i,   Hessian G_a + sum_{zone} box_i / delta h_i h_i'
 
 These alpha are feasible in the dual, so each pass over the rows gives a duality gap of the true hinge: the primal at u
-minus the dual at alpha.  The zone narrows until the gap is within tol.
+minus the dual at alpha.  The zone narrows as long as that helps; what gap it leaves is for `finish`.
 
 A step takes one pass, which adds up the four sums at the end of a full step.  They also tell whether the step was too
 long; it is then made shorter, which takes another pass.  Nothing is held for every row.
@@ -29,19 +29,19 @@ from .._log import LOG
 from . import _newton_loops
 from .dual import values_of
 from .left_out import left_out_newton, left_out_newton_pushed
-from .problem import Outline, Solution
+from .problem import Outline, Solution, Start
 from .row_reader import Boxes, MappedRows, RowReader, Tiles
 
 _ROWS_OF_PRODUCT = 4096  # rows in the zone that are multiplied at a time
 _WIDEST, NARROWEST = 0.06, 0.02  # width of the zone at first, and at least
 _NARROWER = 0.4  # factor by which the zone narrows
 _SMALL_GAIN = 0.003  # the zone narrows when the next step gains less than this, relative to sum C w s
-MOST_STEPS = 12  # passes over the rows of a plane; `finish` does the rest
+FEW_STEPS, MOST_STEPS = 12, 40  # passes over the rows of a plane: `finish` does the rest if all rows may come, or not
 _LEAST_DECREASE = 1e-4  # share of the decrease that its slope promises, which a step must reach
-_SHORTEST, _SHORTER = 0.1, 0.7  # a step that was too long becomes this many times as long
+_SHORTEST, _SHORTER = 0.02, 0.7  # a step that was too long becomes this many times as long
 _ROUNDING = 1e-10  # a relative gain below this is rounding
 _OF_ZONE = 0.9  # with the narrowest zone, steps end if this share of the gap is due to the zone
-_SHARPEST = 3e-4  # gap at which `finish` goes on, which needs fewer passes from here
+_HANDED_OVER = 3e-4  # gap at which `finish` goes on, which needs fewer passes from here
 _MOST_PRODUCTS = 2**28  # bytes of Hessians that a pass adds up
 
 
@@ -63,6 +63,7 @@ class _Plane:
     near: int
     pushed: int
     u: Array
+    most_steps: int
     width: float = _WIDEST
     gap: float = np.inf
     factor: Array | None = None  # of the Hessian at u
@@ -70,6 +71,18 @@ class _Plane:
     box_sum: float = 0.0
     length: float = 1.0
     before: _Before | None = None
+    best: tuple[float, Array, float, Array] | None = None  # gap, u, width and factor where the gap was least
+
+    def remember_best(self) -> None:
+        """Note this point if its gap is the least so far."""
+        assert self.factor is not None
+        if self.best is None or self.gap < self.best[0]:
+            self.best = self.gap, self.u, self.width, self.factor
+
+    def go_back(self) -> None:
+        """Go back to where the gap was least."""
+        assert self.best is not None
+        self.gap, self.u, self.width, self.factor = self.best
 
 
 @dataclass(frozen=True)
@@ -169,18 +182,22 @@ def solve_newton(
     boxes: Boxes,
     problem: Outline,
     grams: Sequence[Array],
-    todo: Array,
-    first: Array,
+    start: Start,
+    steps: Array,
     wanted: MappedRows,
     solution: Solution,
 ) -> Array:
-    """Solve the planes marked in `todo`, starting from `first`, and write them into the solution.
+    """Solve the planes of `start.todo` from those of `start.planes`, and write them into the solution.
 
-    `grams` are the Gram matrices without the ridge, `wanted` the calibration rows.  Returns the widths of the zones,
+    `grams` are the Gram matrices without the ridge, `wanted` the calibration rows, `steps` (n_classes,) the largest
+    number of steps of planes that push each class.  Returns the widths of the zones,
     from which the duals follow.
     """
-    widths = np.full(todo.shape, NARROWEST)
-    planes = [_Plane(int(a), int(b), first[a, b].astype(np.float64)) for b, a in zip(*np.nonzero(todo.T), strict=True)]
+    first = start.planes
+    assert first is not None
+    widths = np.full(start.todo.shape, NARROWEST)
+    places = zip(*np.nonzero(start.todo.T), strict=True)
+    planes = [_Plane(int(a), int(b), first[a, b].astype(np.float64), int(steps[b])) for b, a in places]
     at_once = max(1, _MOST_PRODUCTS // (8 * first.shape[2] ** 2))
     for group in tiles(0, len(planes), at_once):
         _Group(reader, boxes, problem, grams, planes[group]).descend()
@@ -189,7 +206,7 @@ def solve_newton(
             _store(plane, solution)
         _leave_out(problem, boxes, planes[group], wanted, solution)
         for plane in planes[group]:
-            plane.factor = None  # they take much memory
+            plane.factor = plane.best = None  # they take much memory
         LOG.debug("%d of %d planes solved by Newton's method", group.stop, len(planes))
     return widths
 
@@ -221,7 +238,7 @@ class _Group:
         self.factors = dict(zip(near, found, strict=True))
 
     def descend(self) -> None:
-        """Take Newton steps until the gap of every plane is within tol."""
+        """Take Newton steps until every gap is within tol, or small enough for `finish`, or there are no steps left."""
         pending = self.planes
         while pending:
             sums = self.look(pending, "Newton step")
@@ -266,17 +283,20 @@ class _Group:
         dual = duals - 0.5 * float(whitened @ whitened)
         plane.gap = (half_square + hinge - dual) / plane.box_sum if plane.box_sum > 0 else 0.0
         plane.steps += 1
-        last = plane.gap <= max(options.tol, _SHARPEST) or plane.steps >= min(MOST_STEPS, options.max_iter)
+        last = plane.gap <= max(options.tol, _HANDED_OVER) or plane.steps >= min(plane.most_steps, options.max_iter)
         objectives, gradient = half_square + np.array([hinge, smooth]), slope + dual_sums
         if not last and _was_too_long(plane, objectives):
             _shorten(plane, float(gradient @ plane.before.direction))  # type: ignore[union-attr]
             return True
         plane.factor = self.hessian_factor(plane, curvature)
+        plane.remember_best()
         if last:
+            plane.go_back()
             return False
         step = solve_triangular(plane.factor, gradient, lower=True, check_finite=False)
         gain = 0.5 * float(step @ step) / plane.box_sum
         if plane.width == NARROWEST and (gain <= _ROUNDING or self._is_of_zone(plane, gradient)):
+            plane.go_back()
             return False  # the smoothed hinge allows no smaller gap
         direction = -solve_triangular(plane.factor, step, lower=True, trans="T", check_finite=False)
         plane.before = _Before(plane.u, direction, objectives, float(gradient @ direction), plane.width)

@@ -21,9 +21,10 @@ All planes near class a share G_a.  The symbols, with n rows, K classes and D co
     sum alpha zeta dual_sums        (K, D)         dual-weighted sum of the rows; u = -L^-T sum alpha_i zeta_i
     sum C w s      primal_at_zero   (K,)           primal objective at u = 0; gaps are relative to it
 
-Three methods solve the same problem.  `dual` works on mapped rows and whitens only those of a working set.  `kernel`
+Four methods solve the same problem.  `dual` works on mapped rows and whitens only those of a working set.  `kernel`
 needs inner products only and is used where classes have fewer rows than features.  `newton` works in the primal and is
-used where very many rows push a plane.  `choose` picks the method.
+used where very many rows push a plane.  `finish` works on the rows near the margin, if rows are not held in memory.
+`choose` picks the method.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 class MappedRows:
     """Some mapped rows: their numbers among all rows (sorted by class), class indices and weights.
 
-    The rows of a tile are all of one class.
+    The rows of a tile are all of one class; only there has `label` a meaning.
     """
 
     numbers: Index
