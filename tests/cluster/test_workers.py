@@ -30,11 +30,15 @@ def rows():
 @pytest.fixture
 def client():
     """Return a client of a cluster with two processes of one thread each."""
+    before = dict(os.environ)
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as found,
     ):
         yield found
+    # Dask changes the environment of this process, too, for its workers; other tests start processes of their own.
+    os.environ.clear()
+    os.environ.update(before)
 
 
 def wait_until(condition, seconds=20.0):
