@@ -28,7 +28,7 @@ class ClusterHome(Home):
     @property
     def n_columns(self) -> int:
         """Number of columns of a mapped row, with the bias."""
-        return int(self.take(np.arange(1)).rows.shape[1])
+        return int(self.take(self.rows.held[:1]).rows.shape[1])
 
     def take(self, numbers: Array) -> MappedRows:
         """Return the rows with these numbers."""

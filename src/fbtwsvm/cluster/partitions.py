@@ -149,7 +149,8 @@ def _visit(shared: tuple[Visit[Result], Any], numbers: list[int], parts: list[tu
 
 def _sum_lists(results: list[list[Result]]) -> list[Result]:
     """Return the sum of all results, in a list of one."""
-    return [reduce(add, [result for some in results for result in some])]
+    with kept_for_reuse():
+        return [reduce(add, [result for some in results for result in some])]
 
 
 def given_weights(weights: Any, n: int) -> Array:

@@ -129,6 +129,11 @@ class PartitionedRows:
             room -= int(self.facts.n_rows[p])
         return groups
 
+    @property
+    def held(self) -> Array:
+        """The numbers of the rows that are held here, sorted."""
+        return self._numbers
+
     def fetch(self, numbers: Array, name: str) -> None:
         """Bring rows here, in one pass over the partitions that have them, and keep them."""
         self._numbers, (self._X, self._weights) = numbers, self.take(numbers, name)
