@@ -28,6 +28,12 @@ PARTS = {
     "dask_speed": ("cluster.fit:speed", "seconds of a fit on Dask with one and two workers, beside chunks"),
     "dask_memory": ("cluster.fit:memory", "memory of workers and client of a fit on Dask"),
     "dask_rivals": ("cluster.rivals", "accuracy and seconds on Dask beside dask-ml, LightGBM and XGBoost"),
+    "gpu_speed": ("gpu.speed", "seconds of fit, predict and partial_fit on a GPU, beside map and Gram matrices alone"),
+    "gpu_growth": ("gpu.speed:growth", "seconds of fit on a GPU against rows, up to rows that do not fit mapped"),
+    "gpu_accuracy": ("gpu.accuracy", "accuracy of fits on a GPU beside those on the processor"),
+    "gpu_mnist": ("gpu.accuracy:large", "accuracy and seconds of 10,000 features on a GPU"),
+    "gpu_search": ("gpu.search", "seconds of FBTWSVMCV on a million rows on a GPU"),
+    "gpu_peers": ("gpu.accuracy:peers", "accuracy at equal seconds on a GPU, beside two learners of Torch"),
     "curves": ("accuracy.curves", "accuracy at equal training time, beside three rivals; curves.png"),
     "tuning": ("accuracy.tuned", "what a search with FBTWSVMCV costs"),
     "nystroem": ("accuracy.variants:nystroem", "accuracy with Nystroem features of the paper's sizes"),
@@ -66,6 +72,7 @@ GROUPS = {
     group: tuple(part for part, (module, _) in PARTS.items() if module.split(".")[0] == group)
     for group in ("speed", "accuracy", "defaults", "streams", "paper")
 }
+GROUPS["gpu"] = tuple(part for part in PARTS if part.startswith("gpu_"))
 GROUPS["dask"] = tuple(part for part in PARTS if part.startswith("dask_"))
 GROUPS["defaults"] += ("floor", "classes", "tuning", "chunks", "class_memory", "first")
 

@@ -38,7 +38,8 @@ def incremental(X, y, n_components):
     sampler.fit(np.zeros((1, X.shape[1])))
     classes = da.unique(y).compute()
     learner = Incremental(SGDClassifier(random_state=0))
-    learner.fit(X.map_blocks(sampler.transform, chunks=(X.chunks[0], (n_components,))), y, classes=classes)
+    shape = {"chunks": (X.chunks[0], (n_components,)), "meta": np.empty((0, n_components), np.float32)}
+    learner.fit(X.map_blocks(sampler.transform, **shape), y, classes=classes)
     return lambda rows: learner.estimator_.predict(sampler.transform(rows))
 
 

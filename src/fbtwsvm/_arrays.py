@@ -7,20 +7,25 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from numba.core import event
 
 from ._garbage import without_collection
 from ._log import LOG
+
+try:
+    import numba
+    from numba.core import event
+except ImportError:  # rows on a device need none of the compiled loops but for a few hundred rows
+    numba = event = None
+    LOG.warning("numba is not installed: loops run as plain Python, hundreds of times slower. pip install numba")
 
 Array = npt.NDArray[Any]
 Index = slice | Array
 
 
-class _Compilation(event.Listener):
+class _Compilation(object if event is None else event.Listener):  # type: ignore[misc]
     """Follows the compilation of functions of this package: tells who has waited for a second, once, what for.
 
     numba reports also functions that are compiled within another one, and nothing that it finds on disk.  The message
@@ -56,7 +61,8 @@ class _Compilation(event.Listener):
 
 
 _COMPILATION = _Compilation()
-event.register("numba:compile", _COMPILATION)
+if event is not None:
+    event.register("numba:compile", _COMPILATION)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,6 +82,8 @@ def compiled_exactly(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compile(function: Callable[..., Any], fastmath: Any) -> Callable[..., Any]:
+    if numba is None:
+        return function
     # no_cfunc_wrapper: without a second entry for C, which nobody calls and which takes time to compile
     options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     decorate: Callable[..., Any] = numba.njit(fastmath=fastmath, **options)
@@ -90,7 +98,7 @@ def code_for(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callab
     The code does not look at them: the caller must see to it that all arguments have the types of these, also the order
     of the elements of arrays.
     """
-    if not isinstance(function, numba.core.dispatcher.Dispatcher):  # compilation is switched off
+    if numba is None or not isinstance(function, numba.core.dispatcher.Dispatcher):  # compilation is switched off
         return function
     types = tuple(numba.typeof(argument) for argument in arguments)
     function.compile(types)

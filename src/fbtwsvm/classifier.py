@@ -19,8 +19,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, _check_sample_weight, validate_data
 
-from ._arrays import Array
+from ._arrays import Array, tiles
 from ._log import shown, warn
+from ._namespace import check_device, is_foreign, like, namespace, on_device, to_numpy
 from .batch.choose_kernel import given_metric
 from .batch.fit import fit_rows, fits_in_memory
 from .batch.hold_out import group_numbers
@@ -31,6 +32,11 @@ from .cluster.facts import look_at
 from .cluster.fit import fit_collection
 from .cluster.partitions import Partitions, is_collection
 from .cluster.rows import PartitionedRows
+from .device.answers import DeviceRule, answers_on_device, labels_like, share_of_hits
+from .device.check import checked_labels, checked_rows, checked_weights, some_rows
+from .device.fit import fit_on_device
+from .device.rows import DeviceRows, arrange_on_device, sent
+from .device.update import learns_on_device, update_on_device
 from .features.kernels import KERNELS, Kernel, check_domain
 from .model.check_values import all_below, check_first_values, check_spread, check_values
 from .model.decision import Answers, AnswersOnly
@@ -54,8 +60,9 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 _MOST_WITH_IDS = 64 * 2**20  # bytes of training rows with ids, which a fit keeps
 _SCALED_KERNELS = ("rbf", "laplacian", "linear")  # kernels that see columns by their scale
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
+_DEVICE_TILE = 2**20  # rows that go to a device at a time
 _USUAL = 1e15  # values up to which no check of their size is needed
-ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state")  # parameters that may change on a stream
+ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state", "device", "precision")  # parameters that may change on a stream
 _OF_EXACT_MAP = ("kernel", "gamma", "metric")  # parameters that a fitted map depends on
 _OF_MAP = (*_OF_EXACT_MAP, "feature_map", "n_components")
 _IN_SUMS = ("C", "reg", "mu", "membership", "class_weight")  # parameters that the sums of a fit depend on
@@ -237,6 +244,13 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         unless the map is random.
     verbose : int, default=0
         1 prints the steps of a fit, 2 also the progress of the solver.  The logger "fbtwsvm" gets them in any case.
+    device : str or None, default=None
+        Where rows of NumPy are fitted and classified: None is here, "cuda" or "cuda:1" a GPU, by Torch.  Rows that are
+        given as Torch tensors or CuPy arrays are always fitted and classified on their own device.
+    precision : {"high", "highest"}, default="high"
+        Precision of the features on a GPU.  "high" rounds them to bf16 where the GPU multiplies such numbers fast; the
+        planes are then solved for the rounded features, and their duality gap is true for these.  "highest" has the
+        precision of the rows.
 
     Attributes
     ----------
@@ -335,6 +349,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
+        "device": [str, None],
+        "precision": [StrOptions({"high", "highest"})],
     }
 
     def __init__(
@@ -367,6 +383,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        device: str | None = None,
+        precision: str = "high",
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -395,6 +413,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.device = device
+        self.precision = precision
 
     _learned: Learned | None = None  # all that was learned; replaced in one step
     _checked_columns: dict[str, Any] | None = None  # of a copy on which scikit-learn notes the columns of a call
@@ -514,6 +534,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
                 model, columns = self._fit_collection(X, y, sample_weight, ids, groups)
             elif are_chunks(X, y):
                 model, columns = self._fit_chunks(X, sample_weight, ids, groups)
+            elif self.device is not None or is_foreign(X):
+                model, columns = self._fit_on_device(X, y, sample_weight, ids, groups)
             else:
                 model, columns = self._fit(X, y, sample_weight, ids, groups)
         self._warn_of_gap(float(model.gaps.max()))
@@ -552,6 +574,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         answers = self._fitted().model.answers
         if is_collection(X):
             return self._lazily(X, "predict", answers.classes.dtype)
+        if self._goes_to_device(X):
+            return self._from_device(X, "predict")
         labels: Array = answers.classes[self._decide(answers, X, answers.rule.winners)]
         return labels
 
@@ -574,6 +598,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         answers, every = learned.model.answers, learned.classes
         if is_collection(X):
             return self._lazily(X, "decision_function", columns=None if len(every) == 2 else every)
+        if self._goes_to_device(X):
+            return self._from_device(X, "decision_function")
         if len(answers.classes) == len(every) == 2:
             return self._decide(answers, X, answers.rule.margins)
         scores = learned.spread(self._decide(answers, X, answers.rule.scores), (1,), fill=-1.0)
@@ -600,6 +626,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         answers = learned.model.answers
         if is_collection(X):
             return self._lazily(X, "predict_proba", columns=learned.classes)
+        if self._goes_to_device(X):
+            return self._from_device(X, "predict_proba")
         return learned.spread(self._decide(answers, X, answers.rule.probabilities), (1,))
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -617,6 +645,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """
         if is_collection(X):
             return self._lazily(X, "predict_log_proba", columns=self._fitted().classes)
+        if self._goes_to_device(X):
+            return self._from_device(X, "predict_log_proba")
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
@@ -639,7 +669,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             computed.
         """
         if is_collection(X):
-            return accuracy(self._answering(), X, y, sample_weight)
+            return accuracy(self._answering(), self._fitted().model.answers.mapping, X, y, sample_weight)
+        if is_foreign(X):
+            return share_of_hits(self.predict(X), y, sample_weight)
         return float(super().score(X, y, sample_weight))
 
     def plane_values(self, X: Any, near: Any, pushed: Any) -> Array:
@@ -665,6 +697,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             raise ValueError(f"near and pushed must be two different classes of {known}, got {near!r} and {pushed!r}.")
         if is_collection(X):
             return self._lazily(X, "plane_values", answers.mapping.dtype, arguments=(near, pushed))
+        if is_foreign(X):
+            return like(self.plane_values(to_numpy(X), near, pushed), X)
         a, b = known.index(near), known.index(pushed)
         return self._decide(answers, X, lambda rows: rows @ answers.rule.shown_planes[a, b])
 
@@ -689,6 +723,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             return self._lazily(
                 X, "gradients", columns=getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
             )
+        if is_foreign(X):
+            return like(self.gradients(to_numpy(X)), X)
         return gradients(answers, self._readable(answers, X))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
@@ -737,6 +773,11 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """
         if is_collection(X):
             return self._learn_collection(X, y, classes, sample_weight, ids)
+        if is_foreign(X) or self.device is not None:
+            done = self._learn_on_device(X, y, classes, sample_weight, ids)
+            if done is not None:
+                return done
+            X, y, sample_weight = map(_here, (X, y, sample_weight))
         rows, columns, promised = self._check_stream(X, y, sample_weight, ids, classes)
         parameters = self._parameters()
         model = self._going_on(parameters)
@@ -918,6 +959,46 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         mapped, names = fits_in_memory(parameters, X), None if ids is None else rows.ids
         return fit_rows(parameters, X, y, weights, ids=names, mapped=mapped, groups=groups), columns
 
+    def _fit_on_device(
+        self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any
+    ) -> tuple[BatchModel, dict[str, Any]]:
+        """Fit rows on the device that they are on, or on `device`; a few rows are fitted here."""
+        if self.device is not None:
+            check_device(self.device)
+        if sp.issparse(X) or np.ndim(X) != 2 or np.shape(X)[0] <= LARGE:
+            return self._fit(*map(_here, (X, y, sample_weight)), ids, groups)
+        for name, value in (("ids", ids), ("groups", groups)):
+            if value is not None:
+                raise ValueError(
+                    f"{name} cannot be given beside more than {LARGE} rows on a device: give the rows as an array of "
+                    "NumPy, with device=None."
+                )
+        rows, columns = self._rows_on_device(X, y, sample_weight)
+        self._warn_of_spread(check_spread(some_rows(rows.X)))
+        return fit_on_device(parameters_of(self), rows), columns
+
+    def _rows_on_device(
+        self, X: Any, y: Any, sample_weight: Any, known: Array | None = None
+    ) -> tuple[DeviceRows, dict[str, Any]]:
+        """Check rows and sort them by class, on their device or on `device`; return them and their columns.
+
+        `known` are the classes that a model has learned already, whose balance the model knows.
+        """
+        columns, first = self._columns, known is None
+        if not is_foreign(X):
+            X = sent(X, str(self.device))
+        if is_foreign(X):
+            X = checked_rows(X, None if first else columns["n_features_in_"], type(self).__name__, self.precision)
+            columns, place = {"n_features_in_": int(X.shape[1])} if first else columns, X[:0, :]
+        else:
+            X, y, columns = self._checked(X, _here(y), first=first, sparse=False)
+            sample = on_device(X[:1], str(self.device))
+            place = checked_rows(sample, None, type(self).__name__, self.precision)[:0, :]
+        labels = checked_labels(y, X.shape[0], place)
+        weights = checked_weights(sample_weight, X.shape[0], place)
+        balance = None if known is not None and self.class_weight == "balanced" else self.class_weight
+        return arrange_on_device(X, labels, weights, balance, place, known), columns
+
     def _fit_chunks(self, chunks: Any, sample_weight: Any, ids: Any, groups: Any) -> tuple[BatchModel, dict[str, Any]]:
         """Fit chunks that can be read again."""
         if sample_weight is not None or ids is not None:
@@ -1036,10 +1117,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         if model is not None and (model.classes.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
             raise ValueError(f"y holds labels of another kind than those learned so far ({model.classes[:3]}...).")
         promised = self._promised(classes)
-        if promised is not None and not np.isin(y, promised).all():
-            raise ValueError(
-                f"y holds labels that are not in the classes given to partial_fit: {np.setdiff1d(y, promised)[:5]}."
-            )
+        _refuse_unpromised(y, promised)
         return rows, columns, promised
 
     def _promised(self, classes: Any) -> Array | None:
@@ -1157,13 +1235,45 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         self._learned = learned
         return self
 
+    def _goes_to_device(self, X: Any) -> bool:
+        """Whether rows are answered on a device: because they are there, or because the user wants it."""
+        if is_foreign(X):
+            return True
+        return self.device is not None and not sp.issparse(X) and answers_on_device(self._fitted().model.answers)
+
+    def _from_device(self, X: Any, method: str) -> Any:
+        """Return what a method answers for rows on a device, there; for rows of NumPy, here.
+
+        What a device cannot compute, such as the answer of a committee, is computed here.
+        """
+        learned = self._fitted()
+        answers = learned.model.answers
+        if not is_foreign(X):
+            check_device(str(self.device))
+            X = self._readable(answers, X)
+            parts = [
+                to_numpy(self._from_device(on_device(X[part], str(self.device)), method))
+                for part in tiles(0, X.shape[0], _DEVICE_TILE)
+            ]
+            return np.concatenate(parts)
+        if not answers_on_device(answers) or len(learned.classes) != len(answers.classes):
+            here = getattr(replace_device(self), method)(to_numpy(X))
+            return like(here, X) if here.dtype.kind in "iufb" else here
+        X = checked_rows(X, self.n_features_in_, type(self).__name__, "highest")
+        rule = DeviceRule(answers, X)
+        if method == "predict":
+            return labels_like(answers.classes, rule.winners(X))
+        if method == "decision_function":
+            return rule.margins(X) if len(answers.classes) == 2 else rule.scores(X)
+        chances = rule.probabilities(X)
+        return chances if method == "predict_proba" else namespace(chances).log(chances)
+
     def _decide(self, answers: Answers, X: Any, rule: Callable[[Array], Array]) -> Array:
         """Map rows tile by tile and apply a rule to each tile."""
         X = self._readable(answers, X)
         if X.shape[0] <= _PREDICT_TILE:
             return rule(answers.mapped(X))
-        tiles = range(0, X.shape[0], _PREDICT_TILE)
-        return np.concatenate([rule(answers.mapping.rows(X[i : i + _PREDICT_TILE])) for i in tiles])
+        return np.concatenate([rule(answers.mapping.rows(X[part])) for part in tiles(0, X.shape[0], _PREDICT_TILE)])
 
     def _readable(self, answers: Answers, X: Any) -> Any:
         """Return rows to predict, checked and in the precision of the map."""
@@ -1173,12 +1283,37 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         self._check_domain(X)
         return X
 
+    def _learn_on_device(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> Self | None:
+        """Learn a large chunk on its device; return None if the model learns it here."""
+        model, parameters = self._model, parameters_of(self)
+        if ids is not None or np.ndim(X) != 2 or not learns_on_device(model, parameters, int(X.shape[0])):
+            return None
+        self._validate_params()
+        if model is None:
+            rows, columns = self._rows_on_device(X, y, sample_weight)
+            promised = self._promised(classes)
+            _refuse_unpromised(rows.classes, promised)
+            self._warn_of_spread(check_spread(some_rows(rows.X)))
+            fresh = fit_on_device(parameters, rows)
+        else:
+            assert isinstance(model, BatchModel)
+            self._refuse_changed((*_OF_MAP, *_IN_SUMS))
+            rows, columns = self._rows_on_device(X, y, sample_weight, known=model.classes)
+            promised = self._promised(classes)
+            _refuse_unpromised(rows.classes, promised)
+            if len(rows.classes) > len(model.classes):
+                return None
+            fresh = update_on_device(model, parameters, rows)
+        self._warn_of_gap(float(fresh.gaps.max()))
+        return self._publish(fresh, columns=columns, promised=promised)
+
     def __sklearn_is_fitted__(self) -> bool:
         return self._model is not None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = True
         tags.input_tags.positive_only = self.kernel in ("chi2", "intersection")
         return tags
 
@@ -1280,6 +1415,26 @@ def begin_with_map(
     rows = rows.take(rows.weights > 0)
     stream = start_stream(rows, parameters_of(estimator), replace(mapping, frozen=True))
     estimator._publish(stream, columns=columns, promised=promised)
+
+
+def _here(values: Any) -> Any:
+    """Return arrays of a device as arrays of NumPy, and all else as it is."""
+    return to_numpy(values) if is_foreign(values) else values
+
+
+def replace_device(estimator: FBTWSVM) -> FBTWSVM:
+    """Return an estimator that shares all that was learned, and answers here."""
+    probe = estimator._probe()
+    probe.device = None
+    return probe
+
+
+def _refuse_unpromised(y: Array, promised: Array | None) -> None:
+    """Refuse labels that are not among the classes that the user has named."""
+    if promised is not None and not np.isin(y, promised).all():
+        raise ValueError(
+            f"y holds labels that are not in the classes given to partial_fit: {np.setdiff1d(y, promised)[:5]}."
+        )
 
 
 def _named(rows: CheckedRows, ids: Any) -> CheckedRows:

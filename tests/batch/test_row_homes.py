@@ -60,6 +60,6 @@ def test_sums_over_tiles_are_those_of_all_rows(homes):
         for k in range(3):
             own = training.labels == k
             weights, rows = training.weights[own], data[own]
-            np.testing.assert_allclose(sums.totals[k], weights @ rows, atol=1e-12)
-            np.testing.assert_allclose(sums.grams[k], rows.T @ (weights[:, None] * rows), atol=1e-12)
+            np.testing.assert_allclose(sums.totals.by_class[k], weights @ rows, atol=1e-12)
+            np.testing.assert_allclose(sums.grams.by_class[k], rows.T @ (weights[:, None] * rows), atol=1e-12)
             assert home.class_weights[k] == pytest.approx(weights.sum())

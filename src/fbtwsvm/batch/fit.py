@@ -46,8 +46,8 @@ def fit_rows(
     # To continue later, the model keeps its rows or sums over them, whichever is smaller.
     with_rows = ids is not None or home is None or keeps_rows(X, rows, home.n_columns, parameters.memory)
     LOG.info("solving the planes of %d classes", len(prepared.classes))
-    (solved,) = prepared.solve(prepared.settings, with_grams=not (with_rows or quick))
     keeps_sums = not (with_rows or quick)
+    (solved,) = prepared.solve(prepared.settings, with_grams=keeps_sums)
     found: Support | None = None
     if home is not None and (keeps_sums or not home.in_memory):
         found = support_of(home, solved, prepared, parameters.memory, with_numbers=not home.in_memory)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from ..solver.choose import solve_mapped, solve_read
 from ..solver.factors import add_gram
 from ..solver.kernel import solve_kernel_path
 from ..solver.problem import Outline, Problem, Solution
-from ..solver.row_reader import Boxes, GivenBoxes, MappedRows, Tiles
+from ..solver.row_reader import Boxes, ByClass, GivenBoxes, MappedRows, Tiles
 from .row_homes import Home, MemoryHome
 from .support import Duals, GivenDuals
 
@@ -79,11 +78,11 @@ class Solved:
 class ClassSums:
     """Sums over mapped rows by class: `totals` of w_i h_i and, where asked for, `grams` of w_i h_i h_i'."""
 
-    totals: dict[int, Array]
-    grams: dict[int, Array]
+    totals: ByClass[Array]
+    grams: ByClass[Array]
 
     def __add__(self, other: ClassSums) -> ClassSums:
-        return ClassSums(_added(self.totals, other.totals), _added(self.grams, other.grams))
+        return ClassSums(self.totals + other.totals, self.grams + other.grams)
 
 
 def solve_kernel(
@@ -126,10 +125,10 @@ def solve(
     """
     with_grams = not home.in_memory or (with_grams and grams is None)
     sums = _class_sums(home, with_grams)
-    totals = np.stack([sums.totals[k] for k in range(home.n_classes)])
+    totals = np.stack([sums.totals.by_class[k] for k in range(home.n_classes)])
     means = totals / home.class_weights[:, None]
-    if sums.grams:
-        grams = [sums.grams[k] for k in range(home.n_classes)]
+    if with_grams:
+        grams = [sums.grams.by_class[k] for k in range(home.n_classes)]
     if not isinstance(home, MemoryHome):
         assert grams is not None  # computed with the sums
         return [_solve_in_passes(settings, home, wanted, seed, totals, means, grams)]
@@ -216,15 +215,17 @@ class Calibration:
 
 def add_sums(rows: Tiles, with_grams: bool) -> ClassSums:
     """Return the sums over some rows, with or without Gram matrices."""
-    sums = ClassSums({}, {})
+    totals: dict[int, Array] = {}
+    grams: dict[int, Array] = {}
     for tile in rows:
-        total = (tile.weights.astype(tile.rows.dtype) @ tile.rows).astype(np.float64)
-        sums = sums + ClassSums({tile.label: total}, {})
+        n_columns = tile.rows.shape[1]
+        total = totals.setdefault(tile.label, np.zeros(n_columns))
+        total += tile.weights.astype(tile.rows.dtype) @ tile.rows
         if with_grams:
-            if tile.label not in sums.grams:
-                sums.grams[tile.label] = np.zeros((tile.rows.shape[1],) * 2)
-            add_gram(sums.grams[tile.label], tile.rows, tile.weights)
-    return sums
+            if tile.label not in grams:
+                grams[tile.label] = np.zeros((n_columns, n_columns))
+            add_gram(grams[tile.label], tile.rows, tile.weights)
+    return ClassSums(ByClass(totals), ByClass(grams))
 
 
 def _class_sums(home: Home, with_grams: bool) -> ClassSums:
@@ -237,7 +238,7 @@ def _class_sums(home: Home, with_grams: bool) -> ClassSums:
 
 def _all_grams(home: Home) -> list[Array]:
     """Return the Gram matrix of every class."""
-    grams = _class_sums(home, with_grams=True).grams
+    grams = _class_sums(home, with_grams=True).grams.by_class
     return [grams[k] for k in range(home.n_classes)]
 
 
@@ -254,11 +255,3 @@ def marked(numbers: Array, n: int) -> Array:
     marked = np.zeros(n, dtype=bool)
     marked[numbers] = True
     return marked
-
-
-def _added(one: dict[int, Any], other: dict[int, Any]) -> dict[int, Any]:
-    """Return the sum of two dictionaries, class by class."""
-    both = dict(one)
-    for k, value in other.items():
-        both[k] = both[k] + value if k in both else value
-    return both

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from .._arrays import Array
 from ..model.mapping import Mapping
-from .partitions import Partitions, given_weights, is_frame, one_at_a_time, one_block_of_columns
+from .partitions import Partitions, given_weights, is_dask_frame, one_at_a_time, one_block_of_columns
 
 
 def lazy_answers(
@@ -33,7 +33,7 @@ def lazy_answers(
     model = dask.delayed((estimator, mapping), name=f"fbtwsvm-model-{uuid4().hex}", traverse=False, pure=False)
     given = (model, method, dtype, columns, arguments)
     empty = _empty(dtype, columns)
-    if is_frame(X):
+    if is_dask_frame(X):
         return X.map_partitions(_of_frame, *given, meta=_framed(empty, X._meta.index, columns))
     chunks = (X.chunks[0],) if columns is None else (X.chunks[0], (len(columns),))
     dropped = [1] if columns is None else None
@@ -76,16 +76,16 @@ def _framed(values: Array, index: Any, columns: Array | None) -> Any:
     return pandas.DataFrame(values, index=index, columns=columns)
 
 
-def accuracy(estimator: Any, X: Any, y: Any, weights: Any) -> float:
-    """Return the share of the rows of a collection, by weight, that are classified correctly."""
+def accuracy(estimator: Any, mapping: Mapping, X: Any, y: Any, weights: Any) -> float:
+    """Return the share of the rows of a collection, by weight, that an estimator with this map classifies correctly."""
     partitions = Partitions(X, y, weights)
-    hits, total = np.sum(partitions.map(_count_hits, estimator, "score"), axis=0)
+    hits, total = np.sum(partitions.map(_count_hits, (estimator, mapping), "score"), axis=0)
     if not total > 0:
         raise ValueError("There is no row to score: the collection is empty, or every sample_weight is zero.")
     return float(hits / total)
 
 
-def _count_hits(p: int, X: Any, y: Any, weights: Any, estimator: Any) -> Array:
+def _count_hits(p: int, X: Any, y: Any, weights: Any, model: tuple[Any, Mapping]) -> Array:
     """Return the weight of the rows of a partition that are classified correctly, and that of all its rows."""
     names = np.asarray(y)
     if len(names) != X.shape[0]:
@@ -95,4 +95,7 @@ def _count_hits(p: int, X: Any, y: Any, weights: Any, estimator: Any) -> Array:
     given = given_weights(weights, len(names))
     if not (given >= 0).all():  # NaN too
         raise ValueError(f"Partition {p}: sample_weight must hold numbers of at least zero.")
-    return np.array([given @ (estimator.predict(X) == names), given.sum()])
+    estimator, mapping = model
+    with one_at_a_time(mapping):
+        hits = estimator.predict(X) == names
+    return np.array([given @ hits, given.sum()])

@@ -74,7 +74,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of one partition, or of all: rows without weight are left out, but for `n_rows`.
+    """What is known of one partition: rows without weight are left out, but for `n_rows`.
 
     classes   labels, sorted
     counts    (n_classes,): rows of each class

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._arrays import Array
 from .._log import LOG
@@ -23,7 +22,7 @@ from ..batch.prepare import (
 )
 from ..batch.remember import sums_of, support_of
 from ..batch.trial_rows import TrialRows
-from ..model.rows import LARGE, CheckedRows, check_class_names
+from ..model.rows import LARGE, CheckedRows, check_class_names, stacked
 from ..model.settings import Parameters
 from ..solver.choose import LARGEST_READ, first_sample
 from .home import ClusterHome
@@ -49,8 +48,7 @@ def gather(rows: PartitionedRows) -> CheckedRows:
     """Bring all rows with a weight here, in the order of the collection, with labels and weights."""
     found = [part for part in rows.partitions.map(_all_of, rows.layout, "all rows") if part is not None]
     X, y, weights = zip(*found, strict=True)
-    joined = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X)
-    return CheckedRows.unnamed(joined, np.concatenate(y), np.concatenate(weights))
+    return CheckedRows.unnamed(stacked(X), np.concatenate(y), np.concatenate(weights))
 
 
 def _all_of(p: int, X: Any, y: Any, weights: Any, layout: Layout) -> tuple[Any, Array, Array] | None:

@@ -35,12 +35,12 @@ def is_collection(X: Any) -> bool:
     return base is not None and bool(base.is_dask_collection(X))
 
 
-def is_frame(X: Any) -> bool:
+def is_dask_frame(X: Any) -> bool:
     """Whether X is a frame or a series of Dask."""
     return is_collection(X) and type(X).__module__.startswith(("dask.dataframe", "dask_expr"))
 
 
-def is_array(X: Any) -> bool:
+def is_dask_array(X: Any) -> bool:
     """Whether X is an array of Dask."""
     module = sys.modules.get("dask.array.core")
     return module is not None and isinstance(X, module.Array)
@@ -66,7 +66,7 @@ class Partitions:
     @property
     def n_columns(self) -> int:
         """Number of columns of X."""
-        return len(self.X.columns) if is_frame(self.X) else int(self.X.shape[1])
+        return len(self.X.columns) if is_dask_frame(self.X) else int(self.X.shape[1])
 
     def map(self, function: Visit[Result], state: Any, name: str, chosen: Iterable[int] | None = None) -> list[Result]:
         """Call a function on each of the chosen partitions (None: all); return the results in order."""
@@ -165,11 +165,11 @@ def one_at_a_time(mapping: Mapping) -> AbstractContextManager[Any]:
 
 def one_block_of_columns(X: Any) -> Any:
     """Return X with all columns of a row in one block; refuse what is no table of rows."""
-    if is_frame(X):
+    if is_dask_frame(X):
         if X.ndim != 2:
             raise ValueError(f"X is a series, {type(X).__name__}: give a frame, X.to_frame().")
         return X
-    if not is_array(X):
+    if not is_dask_array(X):
         raise TypeError(f"X is a {type(X).__module__}.{type(X).__name__}: give a Dask array or a Dask frame.")
     if X.ndim != 2:
         raise ValueError(f"X is an array of {X.ndim} dimensions: rows and columns are needed, X.reshape(-1, 1).")
@@ -180,7 +180,7 @@ def one_block_of_columns(X: Any) -> Any:
 
 def _blocks(X: Any, name: str) -> list[Any]:
     """Return the partitions of a collection."""
-    blocks = np.ravel(X.to_delayed()).tolist() if is_array(X) else list(X.to_delayed())
+    blocks = np.ravel(X.to_delayed()).tolist() if is_dask_array(X) else list(X.to_delayed())
     if not blocks:
         raise ValueError(f"{name} has no partitions.")
     return blocks
@@ -189,19 +189,19 @@ def _blocks(X: Any, name: str) -> list[Any]:
 def _aligned(given: Any, X: Any, name: str) -> list[Any]:
     """Return the partitions of labels or weights, which must be those of X."""
     given = _column(given, X, name)
-    if is_array(given) and is_array(X) and given.chunks[0] != X.chunks[0]:
+    if is_dask_array(given) and is_dask_array(X) and given.chunks[0] != X.chunks[0]:
         known = not (np.isnan(given.chunks[0]).any() or np.isnan(X.chunks[0]).any())
         if known and given.shape[0] != X.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows and {name} has {given.shape[0]}: give one for each row.")
         if known:
             given = given.rechunk((X.chunks[0],))
-    blocks, count = _blocks(given, name), X.numblocks[0] if is_array(X) else X.npartitions
+    blocks, count = _blocks(given, name), X.numblocks[0] if is_dask_array(X) else X.npartitions
     if len(blocks) != count:
         raise ValueError(
             f"X has {count} partitions and {name} has {len(blocks)}: they must be partitioned alike. Take both from "
             "one frame, or from arrays with the same chunks."
         )
-    known = is_frame(given) and is_frame(X) and given.known_divisions and X.known_divisions
+    known = is_dask_frame(given) and is_dask_frame(X) and given.known_divisions and X.known_divisions
     if known and given.divisions != X.divisions:
         raise ValueError(f"X and {name} have different divisions: take both from one frame, or repartition one.")
     return blocks
@@ -210,7 +210,7 @@ def _aligned(given: Any, X: Any, name: str) -> list[Any]:
 def _column(given: Any, X: Any, name: str) -> Any:
     """Return labels or weights as a collection with one column."""
     if not is_collection(given):
-        if not is_array(X) or np.isnan(X.chunks[0]).any():
+        if not is_dask_array(X) or np.isnan(X.chunks[0]).any():
             raise ValueError(
                 f"{name} is no Dask collection, and the lengths of the partitions of X are not known: give {name} as a "
                 "collection with the same partitions."
@@ -222,12 +222,12 @@ def _column(given: Any, X: Any, name: str) -> Any:
         if values.shape != X.shape[:1]:
             raise ValueError(f"X has {X.shape[0]} rows and {name} has the shape {values.shape}: give one for each row.")
         return dask.array.from_array(values, chunks=(X.chunks[0],))
-    if is_frame(given) and given.ndim == 2:
+    if is_dask_frame(given) and given.ndim == 2:
         if len(given.columns) != 1:
             raise ValueError(f"{name} has {len(given.columns)} columns: give one.")
         return given[given.columns[0]]
-    if is_array(given) and given.ndim == 2 and given.shape[1] == 1:
+    if is_dask_array(given) and given.ndim == 2 and given.shape[1] == 1:
         return given[:, 0]
-    if not (is_frame(given) or is_array(given)) or given.ndim != 1:
+    if not (is_dask_frame(given) or is_dask_array(given)) or given.ndim != 1:
         raise ValueError(f"{name} must be a Dask array or series with one column, got {type(given).__name__}.")
     return given

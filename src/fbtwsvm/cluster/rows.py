@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from .._arrays import Array
 from ..features.kernels import Kernel
-from ..model.rows import TrainingRows
+from ..model.rows import TrainingRows, stacked
 from .facts import Collected
 from .partitions import Partitions, given_weights
 
@@ -147,7 +147,7 @@ class PartitionedRows:
             every = np.concatenate([every, order])
             X += [part[0] for part in found]
             weights += [part[1] for part in found]
-        joined = X[0] if len(X) == 1 else sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X)
+        joined = X[0] if len(X) == 1 else stacked(X)
         order = np.argsort(every)
         places = order[np.searchsorted(every, numbers, sorter=order)]
         return joined[places], np.concatenate(weights)[places]
@@ -157,8 +157,7 @@ class PartitionedRows:
         order, found = self._read(numbers, name)
         ends = np.cumsum([0, *(len(part[1]) for part in found)])
         places = np.concatenate([first + np.argsort(part[2]) for first, part in zip(ends[:-1], found, strict=True)])
-        X = [part[0] for part in found]
-        joined = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X)
+        joined = stacked([part[0] for part in found])
         labels = self.labels_of(order)
         weights = np.concatenate([part[1] for part in found]) / self.facts.factors[labels]
         return joined[places], labels[places], weights[places]

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import Array, compiled
+from .._namespace import as_float
 
 _LARGEST = {"float64": 1e100, "float32": 1e15}  # values whose squares can be added up
 _SMALLEST = {"float64": 1e-140, "float32": 1e-15}  # if all values are smaller, their squares vanish
@@ -27,6 +28,17 @@ def check_values(X: Any) -> float:
         f"Row {row} has the value {values[column]:g} in column {column}: beyond {limit:g}, squares of {X.dtype} "
         "numbers cannot be added up. Scale the column, or correct the row."
     )
+
+
+def check_limit(largest: float, rows: Any) -> Any:
+    """Return rows on a device, with this largest value: in float64 if they are too small for float32; or refuse them."""
+    dtype = np.dtype(str(rows.dtype).rpartition(".")[2])
+    if largest > _LARGEST[str(dtype)]:
+        raise ValueError(
+            f"X holds the value {largest:g}: beyond {_LARGEST[str(dtype)]:g}, squares of {dtype} numbers cannot be "
+            "added up. Scale the column, or correct the row."
+        )
+    return as_float(rows, str(first_dtype(largest, dtype)))
 
 
 def check_first_values(X: Any) -> Any:

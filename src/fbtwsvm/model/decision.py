@@ -211,7 +211,7 @@ class PairRule:
             slopes = self.decision.slopes
             winners = _pair_loops.walk_planes(rows, self.planes, learned, slopes)
             chances = _pair_loops.couple_best(rows, self.planes, learned, slopes, winners, _COUPLED)
-            return _put_first(chances, self.winners(rows)) if self.decision.calibrated else chances
+            return put_first(chances, self.winners(rows)) if self.decision.calibrated else chances
         if self.decision.calibrated:
             return self._with_winner_first(rows, learned, _pair_loops.couple)
         return np.concatenate([_pair_loops.couple(margins) for margins in self._tiles(rows, learned)])
@@ -247,7 +247,7 @@ class PairRule:
             if not one_by_one:
                 winners.append(self._winners(margins))
         first = self.winners(rows) if one_by_one else np.concatenate(winners)
-        return _put_first(np.concatenate(values), first)
+        return put_first(np.concatenate(values), first)
 
     def _tiles(self, rows: Array, offsets: Array) -> Iterator[Array]:
         """Yield the margins of all pairs (n_tile, K, K), tile by tile."""
@@ -278,7 +278,7 @@ def plane_value_tiles(rows: Array, planes: Array) -> Iterator[Array]:
         yield (rows[first : first + step] @ flat).astype(np.float64).reshape(-1, n_classes, n_classes)
 
 
-def _put_first(values: Array, winners: Array) -> Array:
+def put_first(values: Array, winners: Array) -> Array:
     """Give the largest value of each row to its winner, in exchange for the winner's own value."""
     every, top = np.arange(len(values)), values.argmax(axis=1)
     winner_value, best = values[every, winners], values[every, top]

@@ -14,10 +14,12 @@ The published code then rescales s to (0, 1] for each class and opponent.  So do
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._arrays import Array, compiled, compiled_exactly, tiles
+from .._namespace import like, namespace
 from .._threads import Threads, each_in
 
 _TILE = 1024  # rows per product
@@ -96,6 +98,19 @@ def membership(own, other, farthest, low, high, noisy, usual):
     if low == 0.0 and high == 1.0:
         return share * closeness
     return min(1.0, max(0.0, _SMALLEST + (1.0 - _SMALLEST) * (share * closeness - low) / (high - low)))
+
+
+def memberships_on_device(own: Any, others: Any, k: int, ranges: Ranges) -> Any:
+    """Return what `membership` does for all rows of class k on a device: (n, n_opponents)."""
+    xp = namespace(others)
+    low, high = (like(part[k], others, str(others.dtype).rpartition(".")[2]) for part in (ranges.low, ranges.high))
+    constant = like(ranges.high[k] - ranges.low[k] <= 1e-9 * np.maximum(ranges.high[k], _SMALLEST), others)
+    share = xp.where(own[:, None] >= others, xp.full_like(others, ranges.noisy), xp.full_like(others, ranges.usual))
+    part = share * (1.0 - xp.sqrt(xp.clip(own / (float(ranges.farthest[k]) + _DELTA), 0.0, 1.0)))[:, None]
+    printed = like((ranges.low[k] == 0.0) & (ranges.high[k] == 1.0), others)
+    spread = xp.where(constant, xp.ones_like(high), high - low)
+    rescaled = xp.clip(_SMALLEST + (1.0 - _SMALLEST) * (part - low) / spread, 0.0, 1.0)
+    return xp.where(constant, xp.ones_like(part), xp.where(printed, part, rescaled))
 
 
 @compiled_exactly

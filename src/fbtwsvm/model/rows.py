@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
@@ -11,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import Array, class_starts, tiles
+from .._namespace import is_foreign
 
 LARGE = 20_000  # of data with more rows, a sample is drawn on which kernel and map are chosen
 SMALL = 2000  # data with at most so many distinct rows is small: exact kernel, nothing chosen at random
@@ -29,8 +31,15 @@ def _row_keys(X: Any) -> list[Any]:
     return [(rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in places]
 
 
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return rows of several arrays, or of several sparse matrices, as one."""
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+
+
 def row_bytes(X: Any) -> int:
     """Return the size of rows, dense or sparse."""
+    if is_foreign(X):
+        return int(X.shape[0] * X.shape[1]) * (8 if str(X.dtype).endswith("64") else 4)
     return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes)
 
 
@@ -360,6 +369,6 @@ class CheckedRows:
 
     def join(self, other: CheckedRows) -> CheckedRows:
         """Append other rows."""
-        X = sp.vstack([self.X, other.X], format="csr") if sp.issparse(self.X) else np.concatenate([self.X, other.X])
+        X = stacked([self.X, other.X])
         parts = ((self.y, other.y), (self.weights, other.weights), (self.ids, other.ids))
         return CheckedRows(X, *(np.concatenate(pair) for pair in parts))

@@ -58,6 +58,8 @@ class Parameters:
     n_jobs: int | None
     random_state: Any
     verbose: int
+    device: str | None = None
+    precision: str = "high"
 
     @property
     def names_map(self) -> bool:

@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
@@ -18,11 +19,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._arrays import Array
+from .._namespace import check_device, is_foreign, on_device, rows_at, to_numpy
 from ..batch.hold_out import group_numbers, sample_rows
 from ..classifier import FBTWSVM, collected_rows, model_of
 from ..cluster.fit import gather
 from ..cluster.partitions import is_collection
-from ..model.rows import CheckedRows
+from ..device.check import checked_labels, checked_rows, checked_weights
+from ..model.rows import LARGE, CheckedRows
+from .device_folds import DeviceFolds
 from .folds import Folds
 from .grid import steps, values_to_try
 from .strategies import search_grid, search_tpe
@@ -293,10 +297,14 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             if isinstance(value, bool) or (isinstance(value, Real) and not isinstance(value, Integral)):
                 raise ValueError(f"{name}={value!r}: an int is a number of values. To try one value, use [{value!r}].")
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         estimator = self._unfitted()
+        if self._searches_on_device(estimator, X):
+            X, y, weights = self._checked_on_device(estimator, X, y, sample_weight, groups)
+        else:
+            X, y, sample_weight = (to_numpy(part) if is_foreign(part) else part for part in (X, y, sample_weight))
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+            check_classification_targets(y)
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if groups is not None:
             groups = group_numbers(groups, X)
         self.classes_ = np.unique(y[weights > 0])
@@ -313,12 +321,35 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.search_time_ = time.perf_counter() - begin
 
+    def _searches_on_device(self, estimator: FBTWSVM, X: Any) -> bool:
+        """Whether the search is on a device: X is there or goes there, and the search uses very many rows."""
+        if not is_foreign(X) and (estimator.device is None or sp.issparse(X)):
+            return False
+        return np.ndim(X) == 2 and min(np.shape(X)[0], self.sample or np.inf) > LARGE
+
+    def _checked_on_device(
+        self, estimator: FBTWSVM, X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> tuple[Any, Array, Array]:
+        """Return checked rows on the device, with labels and weights here."""
+        for name, given in (("separate", self.separate), ("scoring", self.scoring), ("groups", groups)):
+            if given is not None and given is not False:
+                raise ValueError(f"A search on a device does not use {name}: leave it out, or search with device=None.")
+        if not is_foreign(X):
+            check_device(str(estimator.device))
+            X = on_device(validate_data(self, X, dtype=[np.float64, np.float32]), str(estimator.device))
+        X = checked_rows(X, None, type(self).__name__, estimator.precision)
+        self.n_features_in_ = int(X.shape[1])
+        labels = to_numpy(checked_labels(y, X.shape[0], X[:0, :]))
+        weights = checked_weights(sample_weight, X.shape[0], X[:0, :])
+        return X, labels, np.ones(len(labels)) if weights is None else to_numpy(weights)
+
     def _try_candidates(self, estimator: FBTWSVM, X: Any, y: Array, weights: Array, groups: Array | None) -> Trials:
         """Try all candidates on the rows of the search."""
         sample = self._sample_rows(y, weights)
         scorer = None if self.scoring is None else check_scoring(estimator, self.scoring)
-        splits, groups = self._splits(X, y, sample, groups), None if groups is None else groups[sample]
-        folds = Folds(estimator, X[sample], y[sample], weights[sample], groups, splits, scorer)
+        splits, groups = self._splits(X if not is_foreign(X) else y, y, sample, groups), None if groups is None else groups[sample]
+        kind = DeviceFolds if is_foreign(X) else Folds
+        folds = kind(estimator, rows_at(X, sample), y[sample], weights[sample], groups, splits, scorer)
         self.scorer_, self.n_splits_ = scorer, len(folds)
         early_stop = bool(self.early_stop) and scorer is None
         trials = Trials(folds, early_stop=early_stop, separate=self.separate, error_score=self.error_score)

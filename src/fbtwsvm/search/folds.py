@@ -28,8 +28,8 @@ from ..solver.factors import gram_matrix
 from ..solver.problem import Problem, Solution
 
 Params = dict[str, Any]
-_COARSER = 10.0  # the search solves planes to so many times tol, which hardly changes their scores
-_CALIBRATION_ROWS = 100  # of each class in the search, which is enough to rank candidates
+COARSER = 10.0  # the search solves planes to so many times tol, which hardly changes their scores
+CALIBRATION_ROWS = 100  # of each class in the search, which is enough to rank candidates
 _Key = tuple[Any, Any, Any]  # mu, membership, reg
 Scorer = Callable[[Any, Any, Any], float]
 
@@ -141,8 +141,8 @@ class Folds:
         groups = None if self.groups is None else self.groups[train]
         prepared = prepare(parameters, X, y, weights, grows=False, known=mapped, groups=groups)
         if self.scorer is None:  # labels need offsets of pairs at most; probabilities are not asked for
-            most = _CALIBRATION_ROWS if prepared.settings.decision == "calibrated" else 0
-            prepared = replace(prepared, wanted=_fewer(prepared.wanted, prepared.rows.starts, most))
+            most = CALIBRATION_ROWS if prepared.settings.decision == "calibrated" else 0
+            prepared = replace(prepared, wanted=fewer(prepared.wanted, prepared.rows.starts, most))
         if self._shared is None:
             test_rows = prepared.mapping.rows(self.X[test], threads=Threads(parameters.n_jobs))
         else:
@@ -196,7 +196,7 @@ class Folds:
             return
         groups: dict[_Key, list[int]] = {}
         for number, params in enumerate(candidates):
-            groups.setdefault(_key(params), []).append(number)
+            groups.setdefault(key_of(params), []).append(number)
         for key, numbers in groups.items():
             solutions = self._solve_path(fold, key, {candidates[number].get("C") for number in numbers})
             for number in numbers:
@@ -216,7 +216,7 @@ class Folds:
         settings = replace(
             fold.prepared.settings, **{name: value for name, value in changes.items() if value is not None}
         )
-        options = replace(settings.options, tol=_COARSER * settings.options.tol)
+        options = replace(settings.options, tol=COARSER * settings.options.tol)
         settings = replace(settings, options=options)
         multiples = [1.0 if C is None else float(C) for C in values]
         # Values of gamma and reg beside each other have similar duals: each is solved from those of the one before.
@@ -230,10 +230,10 @@ class Folds:
         values_of_C: dict[_Key, set[Any]] = {}
         for pair in zip(first, second, strict=True):
             for params in pair:
-                values_of_C.setdefault(_key(params), set()).add(params.get("C"))
+                values_of_C.setdefault(key_of(params), set()).add(params.get("C"))
         solutions = {key: self._solve_path(fold, key, values) for key, values in values_of_C.items()}
         for number, pair in enumerate(zip(first, second, strict=True)):
-            one, other = (solutions[_key(params)][params.get("C")] for params in pair)
+            one, other = (solutions[key_of(params)][params.get("C")] for params in pair)
             yield number, _joined(one, other, fold.prepared)
 
     def score(self, fold: Fold, solved: Solved, params: Params) -> float:
@@ -258,7 +258,7 @@ class Folds:
         return float(self.scorer(model, self.X[fold.test], self.y[fold.test]))
 
 
-def _fewer(wanted: Array, starts: Array, most: int) -> Array:
+def fewer(wanted: Array, starts: Array, most: int) -> Array:
     """Return at most so many of the numbers of each class, evenly spaced."""
     fewer = [wanted[:0]]
     for first, last in pairwise(np.searchsorted(wanted, starts).tolist()):
@@ -266,7 +266,7 @@ def _fewer(wanted: Array, starts: Array, most: int) -> Array:
     return np.concatenate(fewer)
 
 
-def _key(params: Params) -> _Key:
+def key_of(params: Params) -> _Key:
     """Return the parameters except C that the planes depend on."""
     return params.get("mu"), params.get("membership"), params.get("reg")
 

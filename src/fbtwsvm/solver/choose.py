@@ -3,7 +3,7 @@
 Planes are solved from inner products (`kernel`) if that is cheaper, otherwise on mapped rows in the dual (`dual`).  If
 a class has very many rows, a sample is solved first.  It shows how many rows push each plane: planes with few such rows
 are then solved in the dual, planes with very many (the classes overlap) by Newton's method (`newton`).  Rows that are
-not held in memory are solved by Newton's method, and to sharp tolerances by `finish`.
+not held in memory are read in passes, by Newton's method or by `finish`; see `_solve_by_passes`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .dual import solve_features, solve_path
 from .factors import Whitener
 from .finish import finish, most_rows
 from .kernel import solve_kernel_path
-from .newton import FEW_STEPS, MOST_STEPS, solve_newton
+from .newton import FEW_STEPS, MOST_STEPS, Course, solve_newton
 from .plane_duals import PlaneDuals
 from .problem import Factor, Outline, Problem, Solution, Start
 from .row_reader import Boxes, GivenBoxes, MappedRows, RowReader
@@ -91,10 +91,7 @@ def solve_read(
     wanted: MappedRows,
     seed: int,
 ) -> ReadSolution:
-    """Solve all planes on rows that are read pass by pass: by Newton's method, and sharper if tol asks for it.
-
-    `wanted` are the calibration rows.
-    """
+    """Solve all planes on rows that are read in passes; `wanted` are the calibration rows."""
     dtype = wanted.rows.dtype
     start = _start(means, grams, problem, dtype)
     sample = first_sample(problem.starts, seed, LARGEST_READ)
@@ -123,7 +120,8 @@ def _solve_by_passes(
     by_newton = start.todo & (sizes > min(_ROWS_OF_COLUMN * first.shape[2], most))
     steps = np.where(sizes > most, MOST_STEPS, FEW_STEPS)
     crowded = replace(start, todo=by_newton, planes=first)
-    widths = solve_newton(reader, boxes, problem, grams, crowded, steps, wanted, solution)
+    course = Course.before_finish(problem.options.tol)
+    widths = solve_newton(reader, boxes, problem, grams, crowded, steps, wanted, solution, course)
     solution.gaps[start.todo & ~by_newton] = np.inf
     rest = start.todo & (solution.gaps > problem.options.tol)
     planes = np.where(by_newton[..., None], solution.planes, first)

@@ -22,10 +22,10 @@ from .._log import LOG
 from .dual import solve_features
 from .factors import gram_factor, weighted
 from .left_out import MOST_FREE, left_out_large
-from .newton import NARROWEST, margins
+from .newton import NARROWEST, by_class, margins
 from .plane_duals import PlaneDuals, SharpDuals
 from .problem import Factor, Outline, Problem, Solution, Start
-from .row_reader import Boxes, MappedRows, RowReader, Tiles
+from .row_reader import Boxes, ByClass, MappedRows, RowReader, Tiles
 
 MOST_ROUNDS = 12  # each takes a pass over the rows, and reads those near the margin
 _MOST_BYTES = 2**28  # of mapped rows that are brought together
@@ -79,22 +79,12 @@ class _Found:
         )
 
 
-@dataclass
-class _Pass:
-    """What a pass finds of every pushed class."""
-
-    by_class: dict[int, _Found]
-
-    def __add__(self, other: _Pass) -> _Pass:
-        both = dict(self.by_class)
-        for label, found in other.by_class.items():
-            both[label] = both[label] + found if label in both else found
-        return _Pass(both)
+_Pass = ByClass[_Found]
 
 
 def _sort_out(rows: Tiles, look: _Look) -> _Pass:
     """Sort rows into those near the margin, which are brought back, and those beyond it, which are added up."""
-    total = _Pass({})
+    total: _Pass = ByClass({})
     for tile in rows:
         near, planes = look.planes[tile.label]
         rounds, count, n_columns = planes.shape
@@ -112,7 +102,7 @@ def _sort_out(rows: Tiles, look: _Look) -> _Pass:
             tile.each_number[some],
             np.where(within, box, 0.0)[:, some].T,
         )
-        total = total + _Pass({tile.label: found})
+        total = total + ByClass({tile.label: found})
     return total
 
 
@@ -318,7 +308,7 @@ class _Rounds:
         duals = PlaneDuals(
             self.boxes, self.solution.planes.astype(np.float64), np.full(self.todo.shape, NARROWEST), self.sharp_duals()
         )(wanted)
-        places = {int(k): np.flatnonzero(wanted.labels == k) for k in range(self.problem.n_classes)}
+        places = dict.fromkeys(range(self.problem.n_classes), np.empty(0, dtype=np.int64)) | dict(by_class(wanted))
 
         def write(plane: tuple[int, int], whitener: Factor) -> None:
             a, b = plane

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._arrays import Array
-from .._linalg import lower_factor
+from .._linalg import lower_factor, solve_lower
+from .._namespace import as_float, namespace, to_numpy
 from . import _descent_loops
 from .factors import weighted
 from .problem import Factor, Problem, Solution
@@ -136,6 +137,6 @@ def left_out_newton_pushed(rows: Array, u: Array, factor: Array, duals: Array, c
 
 
 def _values_and_leverage(rows: Array, u: Array, factor: Array) -> tuple[Array, Array]:
-    precise = rows.astype(np.float64)
-    zeta = solve_triangular(factor, precise.T, lower=True, check_finite=False)
-    return precise @ u, np.einsum("ij,ij->j", zeta, zeta)
+    precise = as_float(rows, "float64")
+    zeta = solve_lower(factor, precise.T)
+    return to_numpy(precise @ u), to_numpy(namespace(zeta).sum(zeta * zeta, axis=0))

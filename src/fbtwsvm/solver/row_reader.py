@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from .._arrays import Array, Index
+from .._namespace import is_foreign, rows_at
 
 Result = TypeVar("Result")
 
@@ -31,7 +32,7 @@ class MappedRows:
     weights: Array
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return int(self.rows.shape[0])
 
     @property
     def label(self) -> int:
@@ -47,6 +48,19 @@ class MappedRows:
     def take(self, chosen: Array) -> MappedRows:
         """Return some of the rows."""
         return MappedRows(self.each_number[chosen], self.rows[chosen], self.labels[chosen], self.weights[chosen])
+
+
+@dataclass(frozen=True)
+class ByClass(Generic[Result]):
+    """What a pass finds of each class; results of the same class are added up."""
+
+    by_class: dict[int, Result]
+
+    def __add__(self, other: ByClass[Result]) -> ByClass[Result]:
+        both: dict[int, Any] = dict(self.by_class)
+        for label, found in other.by_class.items():
+            both[label] = both[label] + found if label in both else found
+        return ByClass(both)
 
 
 Tiles = Iterator[MappedRows]
@@ -75,4 +89,6 @@ class GivenBoxes:
 
     def __call__(self, rows: MappedRows) -> Array:
         """Return the boxes of rows."""
+        if is_foreign(self.box):
+            return self.box[rows.numbers, ...] if isinstance(rows.numbers, slice) else rows_at(self.box, rows.numbers)
         return np.asarray(self.box[rows.numbers])

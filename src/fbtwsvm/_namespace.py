@@ -1,0 +1,164 @@
+"""Arrays of other libraries (Torch, CuPy, array-api-strict) beside those of NumPy, through the array API standard.
+
+scikit-learn carries `array-api-compat`, so nothing has to be installed for it.  No library is imported here that the
+caller has not imported: an array brings its namespace along, and only `device="cuda"` imports Torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Array
+
+_LIBRARIES = ("torch", "cupy", "array_api_strict")
+_UNKNOWN_MEMORY = 4 * 2**30  # bytes that are used on a device which does not tell how many it has
+_KEPT_FREE = 0.8  # share of the free memory of a device that mapped rows may take, together with all other arrays
+
+
+def is_foreign(X: Any) -> bool:
+    """Whether X is an array of Torch, CuPy or array-api-strict."""
+    return type(X).__module__.partition(".")[0] in _LIBRARIES and hasattr(X, "shape") and hasattr(X, "dtype")
+
+
+def namespace(x: Any) -> Any:
+    """Return the functions of the library of an array, by the names of the array API standard."""
+    if type(x) is np.ndarray:
+        return np
+    from sklearn.externals import array_api_compat
+
+    return array_api_compat.array_namespace(x)
+
+
+def device_of(x: Any) -> Any:
+    """Return the device that an array is on."""
+    from sklearn.externals import array_api_compat
+
+    return array_api_compat.device(x)
+
+
+def to_numpy(x: Any) -> Array:
+    """Return an array as one of NumPy; numbers of 16 bits become float32."""
+    if not is_foreign(x):
+        return np.asarray(x)
+    if _is_torch(x):
+        x = x.detach()
+        return np.asarray((x.float() if x.element_size() == 2 and x.is_floating_point() else x).cpu().numpy())
+    if type(x).__module__.startswith("cupy"):
+        return np.asarray(x.get())
+    return np.asarray(x._array)
+
+
+def like(values: Any, x: Any, dtype: Any = None) -> Any:
+    """Return values of NumPy as an array of the library of x, on its device; `dtype` is named as in NumPy."""
+    values = np.ascontiguousarray(values, dtype=dtype)
+    if not is_foreign(x):
+        return values
+    if not values.flags.writeable:  # Torch warns of such arrays
+        values = values.copy()
+    return namespace(x).asarray(values, device=device_of(x))
+
+
+def brought(values: Any, x: Any, dtype: Any = None) -> Any:
+    """Return an array, or numbers in a list, as an array of the library of x, on its device."""
+    if type(values) is type(x) and device_of(values) == device_of(x):
+        return values if dtype is None else as_float(values, str(np.dtype(dtype)))
+    return like(to_numpy(values), x, dtype)
+
+
+def zeros(shape: tuple[int, ...], x: Any, dtype: str = "float64") -> Any:
+    """Return zeros in the library of x, on its device."""
+    xp = namespace(x)
+    return xp.zeros(shape, dtype=getattr(xp, dtype), device=device_of(x))
+
+
+def rows_at(rows: Any, numbers: Array) -> Any:
+    """Return the rows with these numbers, which are an array of NumPy."""
+    if not is_foreign(rows):
+        return rows[numbers]
+    return namespace(rows).take(rows, like(numbers, rows, np.int64), axis=0)
+
+
+def as_float(x: Any, dtype: str) -> Any:
+    """Return an array in another precision; the same array if it has that already."""
+    xp = namespace(x)
+    return xp.astype(x, getattr(xp, dtype), copy=False)
+
+
+def on_device(values: Array, device: str) -> Any:
+    """Return an array of NumPy as a Torch tensor on a device."""
+    torch = _torch_for(device)
+    return torch.from_numpy(np.ascontiguousarray(values)).to(device)
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that is not there, before any time is spent."""
+    torch = _torch_for(device)
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"device={device!r} cannot be used by Torch here ({reason}): use device=None.") from error
+
+
+def _torch_for(device: str) -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(f"device={device!r} needs Torch: pip install 'fbtwsvm[gpu]'.") from error
+    return torch
+
+
+def _is_torch(x: Any) -> bool:
+    return type(x).__module__.partition(".")[0] == "torch"
+
+
+def has_half_products(x: Any) -> bool:
+    """Whether products of bf16 numbers are fast, and added up in float32, on the device of an array."""
+    if not _is_torch(x) or x.device.type != "cuda":
+        return False
+    import torch
+
+    return bool(torch.cuda.get_device_capability(x.device) >= (8, 0))
+
+
+def free_bytes(x: Any) -> int:
+    """Return how many more bytes of arrays may be held on the device of an array."""
+    if _is_torch(x) and x.device.type == "cuda":
+        import torch
+
+        free, _ = torch.cuda.mem_get_info(x.device)
+        kept = torch.cuda.memory_reserved(x.device) - torch.cuda.memory_allocated(x.device)
+        return int(_KEPT_FREE * (free + kept))
+    if type(x).__module__.startswith("cupy"):
+        return int(_KEPT_FREE * x.device.mem_info[0])
+    return _UNKNOWN_MEMORY
+
+
+def multiply_into(x: Any, factor: float, out: Any) -> None:
+    """Write x times a number into `out`, which may have another precision."""
+    if _is_torch(x):
+        import torch
+
+        torch.mul(x, factor, out=out)
+    else:
+        out[...] = namespace(x).astype(x * factor, out.dtype, copy=False)
+
+
+@contextmanager
+def full_products(x: Any) -> Iterator[None]:
+    """Return a context in which float32 products on a GPU are not rounded to TF32, whatever the user has set."""
+    if not _is_torch(x) or x.device.type != "cuda":
+        yield
+        return
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)

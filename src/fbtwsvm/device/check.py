@@ -1,0 +1,85 @@
+"""Check rows, labels and weights on a device, as scikit-learn checks those of NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array
+from .._namespace import as_float, brought, has_half_products, is_foreign, like, namespace, rows_at, to_numpy
+from ..model.check_values import check_limit
+
+_MOST_LOOKED_AT = 10_000  # rows that tell whether columns differ in scale
+
+
+def checked_rows(X: Any, n_columns: int | None, name: str, precision: str) -> Any:
+    """Return rows in the precision in which they are mapped; refuse those that cannot be learned."""
+    xp = namespace(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead: reshape your data, X.reshape(-1, 1) for one column or "
+            "X.reshape(1, -1) for one row."
+        )
+    if not X.shape[0] or not X.shape[1]:
+        raise ValueError(f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s): at least 1 is required.")
+    if n_columns is not None and X.shape[1] != n_columns:
+        raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {n_columns} features as input")
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError("Complex data not supported")
+    rows = as_float(X, _precision(X, precision))
+    largest = float(xp.max(xp.abs(rows)))
+    if not np.isfinite(largest) or not bool(xp.all(xp.isfinite(rows))):
+        raise ValueError("Input X contains NaN or infinity: fill gaps first, or drop these rows.")
+    return check_limit(largest, rows)
+
+
+def _precision(X: Any, precision: str) -> str:
+    """Return float64 for rows that have it, unless they are rounded to bf16 anyway."""
+    rounded = precision == "high" and has_half_products(X)
+    return "float64" if str(X.dtype).endswith("float64") and not rounded else "float32"
+
+
+def checked_labels(y: Any, n: int, place: Any) -> Any:
+    """Return labels, one for each row: on the device of `place` if they are numbers, else as an array of NumPy."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    if not is_foreign(y):
+        from sklearn.utils.validation import column_or_1d
+
+        y = column_or_1d(y, warn=True)
+    elif y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1 or y.shape[0] != n:
+        raise ValueError(f"X has {n} rows and y has the shape {tuple(y.shape)}: give one label for each row.")
+    if not is_foreign(y):
+        from sklearn.utils.multiclass import check_classification_targets
+
+        if y.dtype.kind not in "iub":
+            check_classification_targets(y)
+        return y if y.dtype.kind not in "iufb" else like(y, place)
+    xp = namespace(y)
+    if xp.isdtype(y.dtype, "real floating") and not bool(xp.all(y == xp.floor(y))):  # NaN too
+        raise ValueError("Unknown label type: continuous. Labels are integers, booleans or texts.")
+    return brought(y, place)
+
+
+def checked_weights(weights: Any, n: int, place: Any) -> Any:
+    """Return weights on the device of `place`, in float64; None if every row counts alike."""
+    if weights is None:
+        return None
+    if isinstance(weights, int | float):
+        weights = np.full(n, float(weights))
+    given = brought(weights, place, np.float64)
+    xp = namespace(given)
+    if given.ndim != 1 or given.shape[0] != n:
+        raise ValueError(f"sample_weight has the shape {tuple(given.shape)}: give one weight for each of the rows.")
+    if not bool(xp.all((given >= 0) & xp.isfinite(given))):
+        raise ValueError("Negative values in data passed to `sample_weight`, or NaN or infinity.")
+    return given
+
+
+def some_rows(X: Any) -> Array:
+    """Return evenly spaced rows as an array of NumPy."""
+    step = max(1, X.shape[0] // _MOST_LOOKED_AT)
+    return to_numpy(rows_at(X, np.arange(0, X.shape[0], step)))
