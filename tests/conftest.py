@@ -98,9 +98,9 @@ def newton_for_all(monkeypatch):
         monkeypatch.setattr(choose, name, value)
     solved, solve = [], choose.solve_newton
 
-    def counted(reader, boxes, problem, grams, start, *rest):
-        solved.append(start.todo)
-        return solve(reader, boxes, problem, grams, start, *rest)
+    def counted(task, solution):
+        solved.append(task.start.todo)
+        return solve(task, solution)
 
     monkeypatch.setattr(choose, "solve_newton", counted)
     return solved

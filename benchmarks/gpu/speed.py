@@ -1,5 +1,7 @@
 """Seconds of fit, predict and partial_fit on a GPU, beside the least work possible: the map and the Gram matrices."""
 
+from copy import copy
+
 import numpy as np
 import torch
 
@@ -54,12 +56,16 @@ def run(plan):
     same = np.mean(kept.predict(here[some]) == there[some].cpu().numpy())
     lines.append(("equal answers of GPU and CPU", f"{some.stop:,}", "", f"{100 * same:.3f} %"))
     more, more_labels, _ = made_rows(n // 5, seed=2000)
-    from copy import copy
-
     spent, updated = seconds(lambda: copy(kept).partial_fit(more, more_labels), repeats)
     gap, hits = updated.duality_gap_.max(), 100 * updated.score(X_new, y_new)
     lines.append(("partial_fit", f"{n // 5:,}", shown(spent), f"largest gap {gap:.1e}, accuracy {hits:.2f}"))
     table(("what", "rows", "s", ""), lines, "Answers and updates")
+
+
+def fit_of(n, features, repeats):
+    """Return the seconds of fits of n made-up rows, and the last model."""
+    X, y, _ = made_rows(n)
+    return seconds(lambda: model(features).fit(X, y), repeats)
 
 
 def growth(plan):
@@ -69,12 +75,11 @@ def growth(plan):
     lines = []
     for n in sizes:
         progress(f"{n:,} rows")
-        X, y, _ = made_rows(n)
-        spent, fitted = seconds(lambda: model(features).fit(X, y), 1 if n > 10_000_000 else plan.repeats or 3)
+        spent, fitted = fit_of(n, features, 1 if n > 10_000_000 else plan.repeats or 3)
         mapped = n * 2 * features / 2**30
         per = min(spent) / n * 1e6
         lines.append((f"{n:,}", f"{mapped:.0f}", shown(spent), f"{per:.3f}", f"{fitted.duality_gap_.max():.1e}"))
-        del X, y, fitted
+        del fitted
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
     heads = ("rows", "mapped, GiB", "fit, s", "s for a million rows", "largest gap")

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.lapack import dtrtri
 
 from ._arrays import Array
-from ._namespace import is_foreign, namespace
+from ._namespace import device_of, is_foreign, namespace
 
 _SMALL = 48  # columns up to which a triangular matrix is inverted by LAPACK
+_BATCHED = 512  # columns up to which a device factors several matrices at once
 
 
-def lower_factor(matrix: Array, message: str, ridges: Sequence[float] = (0.0,)) -> Array:
+def lower_factor(matrix: Array, message: str, ridges: Sequence[Any] = (0.0,)) -> Array:
     """Return the lower factor L with L L' = matrix + ridge I, in float64, for the first ridge that has one.
 
     The default ridge of zero overwrites the matrix.  Raises ValueError with the message if there is no factor.
     """
     if is_foreign(matrix):
-        return _foreign_factor(matrix, message, ridges)
+        return cast(Array, _foreign_factor(matrix, message, ridges))
     for ridge in ridges:
         system = matrix
         if ridges != (0.0,):
@@ -36,38 +37,54 @@ def lower_factor(matrix: Array, message: str, ridges: Sequence[float] = (0.0,)) 
     raise ValueError(message)
 
 
-def _foreign_factor(matrix: Any, message: str, ridges: Sequence[float]) -> Any:
-    """Return the same for a matrix on a device, which is never overwritten."""
-    xp = namespace(matrix)
+def _foreign_factor(matrix: Any, message: str, ridges: Sequence[Any]) -> Any:
+    """Return the same for a matrix on a device, or for a stack of them; nothing is overwritten."""
+    xp, errors = namespace(matrix), np.linalg.LinAlgError
+    if _library(matrix) == "torch":
+        import torch
+
+        errors = torch.linalg.LinAlgError
     for ridge in ridges:
-        system = matrix + ridge * xp.eye(matrix.shape[0], dtype=matrix.dtype, device=matrix.device)
+        system = matrix + ridge * xp.eye(matrix.shape[-1], dtype=matrix.dtype, device=device_of(matrix))
         try:
             factor = xp.linalg.cholesky(system)
-        except (RuntimeError, np.linalg.LinAlgError):  # Torch and CuPy have errors of their own
+        except errors:
             continue
         if bool(xp.all(xp.isfinite(factor))):  # CuPy does not tell otherwise
             return factor
     raise ValueError(message)
 
 
+def _library(x: Any) -> str:
+    return type(x).__module__.partition(".")[0]
+
+
+def at_once(n_columns: int) -> bool:
+    """Whether a device factors several matrices with so many columns faster at once than one after the other."""
+    return n_columns <= _BATCHED
+
+
 def solve_lower(factor: Any, right: Any, *, transposed: bool = False) -> Any:
-    """Return L^-1 b, or L'^-1 b if `transposed`, for a lower triangular matrix; b is a vector or has columns."""
+    """Return L^-1 b, or L'^-1 b if `transposed`, for a lower triangular matrix; b is a vector or has columns.
+
+    On a device there may be a stack of matrices, with a vector or columns for each of them.
+    """
     if not is_foreign(factor):
         return solve_triangular(factor, right, lower=True, trans="T" if transposed else "N", check_finite=False)
-    xp = namespace(factor)
-    columns = right[:, None] if right.ndim == 1 else right
-    system = factor.T if transposed else factor
-    if type(factor).__module__.startswith("torch"):
+    xp, is_vector = namespace(factor), right.ndim < factor.ndim
+    columns = right[..., None] if is_vector else right
+    system = xp.matrix_transpose(factor) if transposed else factor
+    if _library(factor) == "torch":
         import torch
 
         solved = torch.linalg.solve_triangular(system, columns, upper=transposed)
-    elif type(factor).__module__.startswith("cupy"):
+    elif _library(factor) == "cupy" and factor.ndim == 2:
         from cupyx.scipy.linalg import solve_triangular as solve_on_device
 
         solved = solve_on_device(factor, columns, lower=True, trans="T" if transposed else "N")
     else:
         solved = xp.linalg.solve(system, columns)
-    return solved[:, 0] if right.ndim == 1 else solved
+    return solved[..., 0] if is_vector else solved
 
 
 def inverse_of_lower(lower: Array) -> Array:

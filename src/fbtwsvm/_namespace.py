@@ -21,6 +21,8 @@ _KEPT_FREE = 0.8  # share of the free memory of a device that mapped rows may ta
 
 def is_foreign(X: Any) -> bool:
     """Whether X is an array of Torch, CuPy or array-api-strict."""
+    if type(X) is np.ndarray:
+        return False
     return type(X).__module__.partition(".")[0] in _LIBRARIES and hasattr(X, "shape") and hasattr(X, "dtype")
 
 
@@ -73,6 +75,11 @@ def zeros(shape: tuple[int, ...], x: Any, dtype: str = "float64") -> Any:
     """Return zeros in the library of x, on its device."""
     xp = namespace(x)
     return xp.zeros(shape, dtype=getattr(xp, dtype), device=device_of(x))
+
+
+def copied(x: Any) -> Any:
+    """Return an array with memory of its own, if it is on a device; others are as they are."""
+    return namespace(x).asarray(x, copy=True) if is_foreign(x) else x
 
 
 def rows_at(rows: Any, numbers: Array) -> Any:

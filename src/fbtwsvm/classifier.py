@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, fields, replace
@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -21,7 +22,7 @@ from sklearn.utils.validation import _check_feature_names, _check_sample_weight,
 
 from ._arrays import Array, tiles
 from ._log import shown, warn
-from ._namespace import check_device, is_foreign, like, namespace, on_device, to_numpy
+from ._namespace import check_device, device_of, is_foreign, like, on_device, to_numpy
 from .batch.choose_kernel import given_metric
 from .batch.fit import fit_rows, fits_in_memory
 from .batch.hold_out import group_numbers
@@ -30,10 +31,10 @@ from .batch.spool import Spool, are_chunks, chunks_of
 from .cluster.answers import accuracy, lazy_answers
 from .cluster.facts import look_at
 from .cluster.fit import fit_collection
-from .cluster.partitions import Partitions, is_collection
+from .cluster.partitions import Partitions, given_weights, is_collection
 from .cluster.rows import PartitionedRows
-from .device.answers import DeviceRule, answers_on_device, labels_like, share_of_hits
-from .device.check import checked_labels, checked_rows, checked_weights, some_rows
+from .device.answers import answer_on_device, answers_on_device, share_of_hits
+from .device.check import check_possible, checked_labels, checked_rows, checked_weights, some_rows
 from .device.fit import fit_on_device
 from .device.rows import DeviceRows, arrange_on_device, sent
 from .device.update import learns_on_device, update_on_device
@@ -43,7 +44,7 @@ from .model.decision import Answers, AnswersOnly
 from .model.importances import gradients, importances
 from .model.inspection import Inspection
 from .model.mapping import Mapping
-from .model.rows import LARGE, CheckedRows, check_class_names, row_bytes
+from .model.rows import LARGE, SMALL, CheckedRows, check_class_names, row_bytes
 from .model.settings import Parameters
 from .online.after_fit import stream_from, unlearn_from, unlearn_ids_from
 from .online.inspect import MemoryReport, report
@@ -62,7 +63,8 @@ _SCALED_KERNELS = ("rbf", "laplacian", "linear")  # kernels that see columns by 
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 _DEVICE_TILE = 2**20  # rows that go to a device at a time
 _USUAL = 1e15  # values up to which no check of their size is needed
-ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state", "device", "precision")  # parameters that may change on a stream
+# Parameters that may change on a stream.
+ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state", "device", "precision")
 _OF_EXACT_MAP = ("kernel", "gamma", "metric")  # parameters that a fitted map depends on
 _OF_MAP = (*_OF_EXACT_MAP, "feature_map", "n_components")
 _IN_SUMS = ("C", "reg", "mu", "membership", "class_weight")  # parameters that the sums of a fit depend on
@@ -76,12 +78,34 @@ class Learned:
     columns     number and names of the columns, by the names of their attributes
     promised    the classes that the user has named in `partial_fit`; None if any label may come
     parameters  the parameters when the model was begun
+    place       an empty array of the library, and on the device, of the rows of `fit`; None for all other rows.  It is
+                not part of copies and pickles, which can be read where there is no such device.
     """
 
     model: Model
     columns: dict[str, Any]
     promised: Array | None
     parameters: Parameters
+    place: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "place": None}
+
+    def shown(self, values: Any) -> Any:
+        """Return a public array: of NumPy, or of the library of the rows if scikit-learn's array_api_dispatch is on."""
+        if self.place is None or not isinstance(values, np.ndarray) or not get_config()["array_api_dispatch"]:
+            return values
+        return like(values, self.place)
+
+    def check_namespace(self, X: Any, method: str) -> None:
+        """Refuse rows of another library than those of `fit`, as scikit-learn does if array_api_dispatch is on."""
+        if self.place is None or not get_config()["array_api_dispatch"]:
+            return
+        if type(X) is not type(self.place) or device_of(X) != device_of(self.place):
+            raise ValueError(
+                f"Inputs passed to FBTWSVM.{method}() must use the same namespace and the same device as those passed "
+                "to fit() while scikit-learn's array_api_dispatch is on: give such an array, or switch it off."
+            )
 
     @property
     def classes(self) -> Array:
@@ -111,7 +135,7 @@ def _attribute(name: str, axes: tuple[int, ...] = ()) -> Any:
         value = getattr(self._model, name, None)
         if self._learned is None or (value is None and name != "gamma"):
             raise AttributeError(f"{type(self).__name__} has no {name}_: it is not fitted, or has none at this stage.")
-        return self._learned.spread(np.asarray(value), axes) if axes else value
+        return self._learned.shown(self._learned.spread(np.asarray(value), axes) if axes else value)
 
     return property(read)
 
@@ -441,7 +465,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def metric_(self) -> Array:
         """Factors of the columns in the kernel."""
         metric = self._need("metric_").mapping.metric
-        return np.ones(self.n_features_in_) if metric is None else np.array(metric, dtype=np.float64)
+        factors = np.ones(self.n_features_in_) if metric is None else np.array(metric, dtype=np.float64)
+        return cast(Array, self._fitted().shown(factors))
 
     @property
     def n_rounds_(self) -> int:
@@ -459,7 +484,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} has no feature_importances_ here: this model holds no rows to compute them "
                 "at. gradients(X) returns the slopes at rows that you give."
             )
-        return importances(model.answers, model.held_rows)
+        return cast(Array, self._fitted().shown(importances(model.answers, model.held_rows)))
 
     def _need(self, name: str) -> Model:
         """Return the model behind an attribute."""
@@ -539,7 +564,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             else:
                 model, columns = self._fit(X, y, sample_weight, ids, groups)
         self._warn_of_gap(float(model.gaps.max()))
-        return self._publish(model, columns=columns, promised=None)
+        return self._publish(model, columns=columns, promised=None, place=X[:0, :] if is_foreign(X) else None)
 
     def _warn_of_spread(self, message: str | None) -> None:
         """Warn if columns differ so much in scale that the kernel sees only some of them."""
@@ -574,8 +599,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         answers = self._fitted().model.answers
         if is_collection(X):
             return self._lazily(X, "predict", answers.classes.dtype)
-        if self._goes_to_device(X):
-            return self._from_device(X, "predict")
+        if self._goes_to_device(X, "predict"):
+            return cast(Array, self._from_device(X, "predict"))
         labels: Array = answers.classes[self._decide(answers, X, answers.rule.winners)]
         return labels
 
@@ -598,8 +623,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         answers, every = learned.model.answers, learned.classes
         if is_collection(X):
             return self._lazily(X, "decision_function", columns=None if len(every) == 2 else every)
-        if self._goes_to_device(X):
-            return self._from_device(X, "decision_function")
+        if self._goes_to_device(X, "decision_function"):
+            return cast(Array, self._from_device(X, "decision_function"))
         if len(answers.classes) == len(every) == 2:
             return self._decide(answers, X, answers.rule.margins)
         scores = learned.spread(self._decide(answers, X, answers.rule.scores), (1,), fill=-1.0)
@@ -626,8 +651,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         answers = learned.model.answers
         if is_collection(X):
             return self._lazily(X, "predict_proba", columns=learned.classes)
-        if self._goes_to_device(X):
-            return self._from_device(X, "predict_proba")
+        if self._goes_to_device(X, "predict_proba"):
+            return cast(Array, self._from_device(X, "predict_proba"))
         return learned.spread(self._decide(answers, X, answers.rule.probabilities), (1,))
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -645,8 +670,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """
         if is_collection(X):
             return self._lazily(X, "predict_log_proba", columns=self._fitted().classes)
-        if self._goes_to_device(X):
-            return self._from_device(X, "predict_log_proba")
+        if self._goes_to_device(X, "predict_log_proba"):
+            return cast(Array, self._from_device(X, "predict_log_proba"))
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
@@ -698,7 +723,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         if is_collection(X):
             return self._lazily(X, "plane_values", answers.mapping.dtype, arguments=(near, pushed))
         if is_foreign(X):
-            return like(self.plane_values(to_numpy(X), near, pushed), X)
+            return cast(Array, like(self.plane_values(to_numpy(X), near, pushed), X))
         a, b = known.index(near), known.index(pushed)
         return self._decide(answers, X, lambda rows: rows @ answers.rule.shown_planes[a, b])
 
@@ -724,7 +749,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
                 X, "gradients", columns=getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
             )
         if is_foreign(X):
-            return like(self.gradients(to_numpy(X)), X)
+            return cast(Array, like(self.gradients(to_numpy(X)), X))
         return gradients(answers, self._readable(answers, X))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None) -> Self:
@@ -965,14 +990,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """Fit rows on the device that they are on, or on `device`; a few rows are fitted here."""
         if self.device is not None:
             check_device(self.device)
-        if sp.issparse(X) or np.ndim(X) != 2 or np.shape(X)[0] <= LARGE:
-            return self._fit(*map(_here, (X, y, sample_weight)), ids, groups)
-        for name, value in (("ids", ids), ("groups", groups)):
-            if value is not None:
-                raise ValueError(
-                    f"{name} cannot be given beside more than {LARGE} rows on a device: give the rows as an array of "
-                    "NumPy, with device=None."
-                )
+        if np.ndim(X) != 2 or np.shape(X)[0] <= SMALL:
+            return self._fit(_here(X), _here(y), _here(sample_weight), ids, groups)
+        check_possible(X, ids, groups)
         rows, columns = self._rows_on_device(X, y, sample_weight)
         self._warn_of_spread(check_spread(some_rows(rows.X)))
         return fit_on_device(parameters_of(self), rows), columns
@@ -985,19 +1005,24 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         `known` are the classes that a model has learned already, whose balance the model knows.
         """
         columns, first = self._columns, known is None
-        if not is_foreign(X):
+        if type(X) is np.ndarray and X.dtype.kind == "f":
             X = sent(X, str(self.device))
         if is_foreign(X):
             X = checked_rows(X, None if first else columns["n_features_in_"], type(self).__name__, self.precision)
-            columns, place = {"n_features_in_": int(X.shape[1])} if first else columns, X[:0, :]
+            columns = {"n_features_in_": int(X.shape[1])} if first else columns
         else:
             X, y, columns = self._checked(X, _here(y), first=first, sparse=False)
-            sample = on_device(X[:1], str(self.device))
-            place = checked_rows(sample, None, type(self).__name__, self.precision)[:0, :]
-        labels = checked_labels(y, X.shape[0], place)
-        weights = checked_weights(sample_weight, X.shape[0], place)
+            X = sent(X, str(self.device))
         balance = None if known is not None and self.class_weight == "balanced" else self.class_weight
-        return arrange_on_device(X, labels, weights, balance, place, known), columns
+        return self._arranged(X, y, sample_weight, balance, known), columns
+
+    def _arranged(self, X: Any, y: Any, weights: Any, balance: Any, known: Array | None = None) -> DeviceRows:
+        """Sort checked rows by class, on their device or on `device`."""
+        sample = X if is_foreign(X) else on_device(some_rows(X), str(self.device))
+        place = sample if is_foreign(X) else checked_rows(sample, None, type(self).__name__, self.precision)
+        place = place[:0, :]
+        labels, weights = checked_labels(y, X.shape[0], place), checked_weights(weights, X.shape[0], place)
+        return arrange_on_device(X, labels, weights, balance, place, known)
 
     def _fit_chunks(self, chunks: Any, sample_weight: Any, ids: Any, groups: Any) -> tuple[BatchModel, dict[str, Any]]:
         """Fit chunks that can be read again."""
@@ -1005,6 +1030,10 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             raise ValueError("sample_weight and ids cannot be given beside chunks: use class_weight, or partial_fit.")
         if groups is not None:
             raise ValueError("groups cannot be given beside chunks: give gamma as a number.")
+        return self._fit_spooled(chunks_of(chunks), [])
+
+    def _fit_spooled(self, chunks: Iterator[tuple[Any, Any]], weights: list[Any]) -> tuple[BatchModel, dict[str, Any]]:
+        """Fit chunks, which are written to a temporary file; `weights` are filled while they are read, or empty."""
         probe, parameters = self._probe(), parameters_of(self)
         seen: list[int] = []
 
@@ -1013,11 +1042,15 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             seen.append(len(y))
             return X, y
 
-        with closing(Spool(chunks_of(chunks), check)) as rows:
+        with closing(Spool(chunks, check)) as rows:
             few = len(rows) <= LARGE
             self._warn_of_spread(check_spread(rows[:LARGE]))
+            given = np.concatenate(weights) if weights else None
+            if self.device is not None and len(rows) > SMALL:
+                every = self._arranged(sent(rows, self.device), rows.y[:], given, self.class_weight)
+                return fit_on_device(parameters, every), probe._columns
             data: tuple[Any, Any] = (rows[:], rows.y[:]) if few else (rows, rows.y)
-            model = fit_rows(parameters, *data, None, mapped=few)
+            model = fit_rows(parameters, *data, given, mapped=few)
         return model, probe._columns
 
     def _fit_collection(
@@ -1027,9 +1060,32 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         for name, value in (("ids", ids), ("groups", groups)):
             if value is not None:
                 raise ValueError(f"{name} cannot be given beside a Dask collection: fit an array, or use partial_fit.")
+        if self.device is not None:
+            return self._collection_on_device(X, y, sample_weight)
         rows, columns = collected_rows(self, X, y, sample_weight)
         self._warn_of_spread(rows.facts.warning)
         return fit_collection(parameters_of(self), rows), columns
+
+    def _collection_on_device(self, X: Any, y: Any, sample_weight: Any) -> tuple[BatchModel, dict[str, Any]]:
+        """Bring the partitions of a Dask collection here, one by one, and fit them on `device`."""
+        check_device(str(self.device))
+        if y is None:
+            raise ValueError("fit needs the labels y of a Dask collection.")
+        partitions, weights, number = Partitions(X, y, sample_weight), [], 0
+
+        def chunks() -> Iterator[tuple[Any, Any]]:
+            nonlocal number
+            for p, rows, labels, given in partitions.in_order():
+                number = p
+                if len(labels) or rows.shape[0]:
+                    weights.append(given_weights(given, len(labels)))
+                    yield rows, np.asarray(labels)
+
+        try:
+            model, columns = self._fit_spooled(chunks(), weights if sample_weight is not None else [])
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"Partition {number} or one before it: {error}") from error
+        return replace(model, n_passes=1, support=None, memberships=None), columns
 
     def _learn_collection(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> Self:
         """Learn the partitions of a Dask collection as chunks, in order: all of them, or none."""
@@ -1235,11 +1291,10 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         self._learned = learned
         return self
 
-    def _goes_to_device(self, X: Any) -> bool:
+    def _goes_to_device(self, X: Any, method: str) -> bool:
         """Whether rows are answered on a device: because they are there, or because the user wants it."""
-        if is_foreign(X):
-            return True
-        return self.device is not None and not sp.issparse(X) and answers_on_device(self._fitted().model.answers)
+        self._fitted().check_namespace(X, method)
+        return is_foreign(X) or (self.device is not None and not sp.issparse(X))
 
     def _from_device(self, X: Any, method: str) -> Any:
         """Return what a method answers for rows on a device, there; for rows of NumPy, here.
@@ -1248,25 +1303,28 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         """
         learned = self._fitted()
         answers = learned.model.answers
+        possible = answers_on_device(answers, method) and len(learned.classes) == len(answers.classes)
         if not is_foreign(X):
+            if not possible:
+                return getattr(self._answering_here(), method)(X)
             check_device(str(self.device))
             X = self._readable(answers, X)
             parts = [
-                to_numpy(self._from_device(on_device(X[part], str(self.device)), method))
+                to_numpy(answer_on_device(answers, on_device(X[part], str(self.device)), method))
                 for part in tiles(0, X.shape[0], _DEVICE_TILE)
             ]
             return np.concatenate(parts)
-        if not answers_on_device(answers) or len(learned.classes) != len(answers.classes):
-            here = getattr(replace_device(self), method)(to_numpy(X))
+        if not possible:
+            here = getattr(self._answering_here(), method)(to_numpy(X))
             return like(here, X) if here.dtype.kind in "iufb" else here
-        X = checked_rows(X, self.n_features_in_, type(self).__name__, "highest")
-        rule = DeviceRule(answers, X)
-        if method == "predict":
-            return labels_like(answers.classes, rule.winners(X))
-        if method == "decision_function":
-            return rule.margins(X) if len(answers.classes) == 2 else rule.scores(X)
-        chances = rule.probabilities(X)
-        return chances if method == "predict_proba" else namespace(chances).log(chances)
+        return answer_on_device(answers, checked_rows(X, self.n_features_in_, type(self).__name__, "highest"), method)
+
+    def _answering_here(self) -> Self:
+        """Return an estimator that shares all that was learned, and answers here."""
+        probe = self._probe()
+        probe.device = None
+        probe._learned = replace(self._fitted(), place=None)
+        return probe
 
     def _decide(self, answers: Answers, X: Any, rule: Callable[[Array], Array]) -> Array:
         """Map rows tile by tile and apply a rule to each tile."""
@@ -1420,13 +1478,6 @@ def begin_with_map(
 def _here(values: Any) -> Any:
     """Return arrays of a device as arrays of NumPy, and all else as it is."""
     return to_numpy(values) if is_foreign(values) else values
-
-
-def replace_device(estimator: FBTWSVM) -> FBTWSVM:
-    """Return an estimator that shares all that was learned, and answers here."""
-    probe = estimator._probe()
-    probe.device = None
-    return probe
 
 
 def _refuse_unpromised(y: Array, promised: Array | None) -> None:

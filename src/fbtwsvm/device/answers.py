@@ -13,17 +13,33 @@ import numpy as np
 from .._arrays import Array, tiles
 from .._namespace import brought, device_of, full_products, is_foreign, like, namespace, to_numpy
 from ..model import _pair_loops
-from ..model.decision import Answers, PairRule, put_first
+from ..model.decision import VERY_MANY_CLASSES, Answers, PairRule, put_first
 from ..solver.products import row_values, width_of
 from .maps import DeviceMap, maps_on_device
 
 _TILE_NUMBERS = 2**27  # features and margins that are held at a time
 
 
-def answers_on_device(answers: Answers) -> bool:
-    """Whether the answers of a model can be computed on a device: those of one model, with a map that is known there."""
+def answers_on_device(answers: Answers, method: str) -> bool:
+    """Whether a method can be computed on a device: for one model, with a map that is known there.
+
+    Probabilities of very many classes are those of a few of them, which a loop finds here.
+    """
     mapping = answers.mapping
-    return isinstance(answers.rule, PairRule) and mapping.columns is None and maps_on_device(mapping.transformer)
+    few = method in ("predict", "decision_function") or len(answers.classes) <= VERY_MANY_CLASSES
+    one = isinstance(answers.rule, PairRule) and mapping.columns is None
+    return few and one and maps_on_device(mapping.transformer)
+
+
+def answer_on_device(answers: Answers, X: Any, method: str) -> Any:
+    """Return what a method answers for checked rows on a device, there; labels that are texts are of NumPy."""
+    rule = DeviceRule(answers, X)
+    if method == "predict":
+        return labels_like(answers.classes, rule.winners(X))
+    if method == "decision_function":
+        return rule.margins(X) if len(answers.classes) == 2 else rule.scores(X)
+    chances = rule.probabilities(X)
+    return chances if method == "predict_proba" else namespace(chances).log(chances)
 
 
 class DeviceRule:

@@ -5,12 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._arrays import Array
 from .._namespace import as_float, brought, has_half_products, is_foreign, like, namespace, rows_at, to_numpy
 from ..model.check_values import check_limit
+from ..model.rows import SMALL
 
 _MOST_LOOKED_AT = 10_000  # rows that tell whether columns differ in scale
+
+
+def check_possible(X: Any, ids: Any, groups: Any) -> None:
+    """Refuse what a fit on a device cannot use."""
+    if sp.issparse(X):
+        raise ValueError("Sparse rows cannot be fitted on a device: use device=None, or give X.toarray().")
+    for name, value in (("ids", ids), ("groups", groups)):
+        if value is not None:
+            raise ValueError(
+                f"{name} cannot be given beside more than {SMALL} rows on a device: give the rows as an array of NumPy "
+                "and device=None."
+            )
 
 
 def checked_rows(X: Any, n_columns: int | None, name: str, precision: str) -> Any:
@@ -22,7 +36,9 @@ def checked_rows(X: Any, n_columns: int | None, name: str, precision: str) -> An
             "X.reshape(1, -1) for one row."
         )
     if not X.shape[0] or not X.shape[1]:
-        raise ValueError(f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s): at least 1 is required.")
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s): at least 1 is required."
+        )
     if n_columns is not None and X.shape[1] != n_columns:
         raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {n_columns} features as input")
     if xp.isdtype(X.dtype, "complex floating"):

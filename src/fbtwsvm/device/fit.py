@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,12 +11,12 @@ from .._log import LOG
 from .._namespace import namespace, to_numpy
 from ..batch.fit import batch_model
 from ..batch.model import BatchModel
-from ..batch.prepare import Choice, Prepared, choose, draw_sample, fit_on_sample, wanted_of_sample, without_landmarks
+from ..batch.prepare import Prepared, choose, draw_sample, fit_on_sample, wanted_of_sample, without_landmarks
 from ..batch.remember import keeps_rows, sums_of
 from ..batch.trial_rows import TrialRows
 from ..features import FourierFeatures
 from ..model.mapping import Mapping
-from ..model.rows import CheckedRows, calibration_rows, check_class_names
+from ..model.rows import LARGE, CheckedRows, calibration_rows, check_class_names
 from ..model.settings import Parameters
 from ..solver import products
 from ..solver.row_reader import Tiles
@@ -63,27 +62,26 @@ def map_of(
     """
     drawn = draw_sample(parameters, rows.starts, seed)
     # If nothing is chosen, a few rows are enough: they tell the number of columns and their precision.
-    sample = rows.subset(drawn if not _needs_no_trial(parameters) else calibration_rows(rows.starts, drawn[:0], seed, 1))
+    needs_trial, none = _needs_trial(parameters), drawn[:0]
+    sample = rows.subset(drawn if needs_trial else calibration_rows(rows.starts, none, seed, 1))
     choice = choose(parameters, rows, TrialRows(sample, None, seed, rows.gamma_scale), seed, grows=grows)
     check_map(choice.transformer)
-    mapping = _fitted(choice, sample, rows.classes)
+    mapping = fit_on_sample(choice.transformer, sample, rows.classes)
+    mapping.rounds = choice.kernel.rounds
+    if rows.n <= LARGE:  # the sample has all rows
+        drawn = np.flatnonzero(mapping.landmarks(sample)) if needs_trial else none
     wanted = wanted_of_sample(rows.starts, drawn, seed)
     if mapping.frozen:
         wanted = without_landmarks(wanted, mapping, rows.subset(wanted))
     return mapping, choice.kernel.gamma, wanted
 
 
-def _needs_no_trial(parameters: Parameters) -> bool:
-    """Whether gamma, metric and number of features are given, and the map does not depend on rows."""
-    given = not isinstance(parameters.gamma, str) and not isinstance(parameters.n_components, str)
+def _needs_trial(parameters: Parameters) -> bool:
+    """Whether gamma, metric or number of features are chosen on rows, or the map depends on them."""
+    chosen = isinstance(parameters.gamma, str) or isinstance(parameters.n_components, str)
     learns = isinstance(parameters.metric, str) and parameters.metric == "columns"
-    return given and not learns and parameters.feature_map in ("fourier", "orthogonal")
-
-
-def _fitted(choice: Choice, sample: Any, classes: Array) -> Mapping:
-    mapping = fit_on_sample(choice.transformer, sample, classes)
-    mapping.rounds = choice.kernel.rounds
-    return mapping
+    given_map = isinstance(parameters.feature_map, str) and parameters.feature_map in ("fourier", "orthogonal")
+    return chosen or learns or not given_map
 
 
 def find_scale(home: DeviceHome, parameters: Parameters) -> None:
@@ -112,5 +110,3 @@ def _rows_here(rows: DeviceRows) -> CheckedRows:
     weights = np.ones(len(codes)) if rows.given_weights is None else to_numpy(rows.given_weights)
     X = np.asarray(to_numpy(rows.X), dtype=rows.dtype)[given]
     return CheckedRows.unnamed(X, rows.classes[codes[given]], (weights / rows.factors[np.maximum(codes, 0)])[given])
-
-

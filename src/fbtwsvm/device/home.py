@@ -76,7 +76,7 @@ class DeviceHome(Home):
             first = int(self.starts[k])
             for part in tiles(first, self.starts[k + 1], size):
                 rows = self.held[k][part.start - first : part.stop - first, :]
-                weights = None if self.rows.weights is None else self.rows.weights[part]
+                weights: Any = None if self.rows.weights is None else self.rows.weights[part]
                 yield MappedRows(part, rows, np.array([k]), weights)
 
 

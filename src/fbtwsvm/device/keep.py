@@ -96,7 +96,7 @@ def _find(rows: Tiles, search: _Search) -> Support:
         xp = namespace(tile.rows)
         x = products.row_values(tile.rows, like(search.planes[near, tile.label], tile.rows, np.float64)) + 1.0
         box = xp.take(search.boxes(tile), like(near, tile.rows, np.int64), axis=1).T
-        duals = products.smooth_hinge(x, box, search.widths[near, tile.label].tolist())[1]
+        duals = products.smooth_hinge(x, box, search.widths[near, tile.label])[1]
         largest = xp.max(duals, axis=0)
         weights = 1.0 if tile.weights is None else tile.weights
         counts, pushing = nothing.copy(), nothing.copy()

@@ -28,7 +28,7 @@ def check_map(transformer: Any) -> None:
     """Refuse a map that cannot be computed on a device."""
     if not maps_on_device(transformer):
         raise ValueError(
-            f"A device computes the Nystroem and Fourier maps of the kernels {', '.join(_KERNELS)}, and the columns of a "
+            f"A device computes Nystroem and Fourier maps of the kernels {', '.join(_KERNELS)}, and the columns of a "
             f"linear kernel, not {transformer!r}: choose one of these, or give the rows as arrays of NumPy and "
             "device=None."
         )

@@ -178,11 +178,13 @@ class DeviceRows:
 
 
 def sent(X: Any, device: str) -> Any:
-    """Return an array of NumPy on a device if it may stay there; all else as it is."""
-    if type(X) is not np.ndarray or X.dtype.kind != "f" or X.ndim != 2:
-        return X
+    """Return rows of NumPy, a memory map or a temporary file on a device if they may stay there; or as they are."""
     place = on_device(X[:0], device)
-    return on_device(X, device) if X.nbytes <= _SHARE_OF_ROWS * free_bytes(place) else X
+    if X.shape[0] * X.shape[1] * X.dtype.itemsize > _SHARE_OF_ROWS * free_bytes(place):
+        return X
+    if type(X) is np.ndarray:
+        return on_device(X, device)
+    return namespace(place).concat([on_device(X[part], device) for part in tiles(0, X.shape[0], _BLOCK)], axis=0)
 
 
 def arrange_on_device(

@@ -10,21 +10,19 @@ import numpy as np
 
 from .._arrays import Array
 from .._log import LOG
-from .._namespace import as_float, like, namespace, rows_at, zeros
+from .._namespace import as_float, like, namespace, zeros
 from ..batch.solve import Calibration
 from ..model.decision import Decision
 from ..model.membership import Extremes, Ranges, memberships_on_device
 from ..model.settings import Settings
 from ..solver import products
-from ..solver.newton import MOST_STEPS, Course, solve_newton
+from ..solver.newton import FEW_STEPS, MOST_STEPS, WIDEST, Course, Task, solve_newton
 from ..solver.problem import Factor, Outline, Solution, Start
 from ..solver.row_reader import GivenBoxes, MappedRows, Tiles
+from .first_planes import SAMPLED, FirstTask, first_planes
 from .home import DeviceHome
 
-_SAMPLED = 100_000  # rows of each class from which first planes are found
-_WIDEST = 8.0  # width of the zone of first planes at first: all rows are in it, so that the first steps are short
-_MOST_FIRST_STEPS = 200  # on these rows, where a step takes little time
-_WIDTH = 0.06  # width of the zone at first, on all rows
+_OF_SMALL = 10.0  # width of the zone of a class whose rows are all among those of first planes, relative to tol
 _OF_TOL, _NARROWEST = 0.5, 1e-5  # the zone narrows to so many times tol at most, and never below the second
 
 
@@ -173,65 +171,42 @@ def solve_planes(
     pushed = np.diff(home.starts) > 0
     todo = ~np.eye(n_classes, dtype=bool) & (pushed | (box.sum(axis=0) > 0))
     start = Start(_no_factor, np.empty(0), todo, box, fixed_sums=sums, planes=first)
-    narrowest = min(max(_OF_TOL * options.tol, _NARROWEST), _WIDTH)
-    steps = np.full(n_classes, MOST_STEPS)
+    narrowest = min(max(_OF_TOL * options.tol, _NARROWEST), WIDEST)
+    steps = np.full(n_classes, MOST_STEPS if home.held is None else FEW_STEPS)
+    zones = np.full(n_classes, WIDEST)
     if first is None:
-        start = replace(start, planes=_first_planes(home, boxes, problem, grams, start, narrowest))
+        # Planes of all rows of a class are solved with a narrow zone at once; those of a sample are not that precise.
+        narrow = min(_OF_SMALL * options.tol, WIDEST)
+        zones[np.diff(home.starts) <= SAMPLED] = narrow
+        begin = FirstTask(home, boxes, problem, grams, zones)
+        start = replace(start, planes=first_planes(begin, todo))
     solution = Solution.zeros((0, len(wanted)), n_classes, width)
-    course = Course(options.tol, widest=_WIDTH, narrowest=narrowest, trusts=True)
-    widths = solve_newton(home, boxes, problem, grams, start, steps, wanted, solution, course)
+    course = Course(options.tol, narrowest=narrowest, trusts=True)
+    task = Task(home, boxes, problem, grams, start, wanted, steps, zones, course)
+    widths = solve_newton(task, solution)
+    rest = todo & (solution.gaps > options.tol) & (np.diff(home.starts) > SAMPLED)
+    if first is None and home.held is not None and rest.any():  # rows that matter were not among those of the sample
+        LOG.info("%d planes are solved on all rows of their class", int(rest.sum()))
+        begin = replace(begin, widths=np.full(n_classes, narrow))
+        again = replace(start, todo=rest, planes=first_planes(begin, rest, on_all_rows=True))
+        better = Solution.zeros((0, len(wanted)), n_classes, width)
+        found = solve_newton(replace(task, start=again, widths=begin.widths), better)
+        _take_better(solution, widths, better, found, wanted.labels, rest)
     LOG.info("planes solved in at most %d steps", int(solution.sweeps.max()))
     return solution, widths
 
 
+def _take_better(
+    solution: Solution, widths: Array, other: Solution, other_widths: Array, labels: Array, todo: Array
+) -> None:
+    """Take those planes over whose gap is smaller in another solution, with all that belongs to them."""
+    for a, b in zip(*np.nonzero(todo & (other.gaps < solution.gaps)), strict=True):
+        widths[a, b] = other_widths[a, b]
+        for name in ("planes", "gaps", "sweeps", "box_sums"):
+            getattr(solution, name)[a, b] = getattr(other, name)[a, b]
+        solution.near[labels == a, b] = other.near[labels == a, b]
+        solution.far[labels == b, a] = other.far[labels == b, a]
+
+
 def _no_factor(_: int) -> Factor:
     raise NotImplementedError  # Newton's method factors Gram matrices itself
-
-
-def _first_planes(
-    home: DeviceHome, boxes: GivenBoxes, problem: Outline, grams: Sequence[Any], start: Start, narrowest: float
-) -> Array:
-    """Return planes of evenly spaced rows of each class, from which all rows need few steps."""
-    n_classes, width = home.n_classes, home.n_columns
-    sample = _Sample(home, boxes)
-    outline = replace(problem, starts=sample.starts)
-    solution = Solution.zeros((0, 0), n_classes, width)
-    nothing = MappedRows(np.empty(0, dtype=np.int64), np.empty((0, width)), np.empty(0, dtype=np.int64), np.empty(0))
-    planes = np.zeros((n_classes, n_classes, width))
-    course = Course(0.5 * problem.options.tol, widest=_WIDTH, narrowest=_WIDTH, damped=True)
-    begin, steps = replace(start, planes=planes), np.full(n_classes, _MOST_FIRST_STEPS)
-    solve_newton(sample, sample.boxes, outline, grams, begin, steps, nothing, solution, course)
-    return solution.planes
-
-
-class _Sample:
-    """Evenly spaced rows of each class, whose boxes are as many times larger."""
-
-    def __init__(self, home: DeviceHome, boxes: GivenBoxes) -> None:
-        numbers, self.starts, shares = [], [0], []
-        for k, size in enumerate(np.diff(home.starts).tolist()):
-            every = max(1, size // _SAMPLED)
-            numbers.append(np.arange(home.starts[k], home.starts[k + 1], every))
-            self.starts.append(self.starts[-1] + len(numbers[-1]))
-            shares.append(np.full(len(numbers[-1]), size / max(len(numbers[-1]), 1)))
-        self.starts = np.array(self.starts)
-        chosen = np.concatenate(numbers)
-        self.rows = home.take(chosen).rows
-        box = rows_at(boxes.box, chosen)
-        self.boxes = GivenBoxes(box * like(np.concatenate(shares), box, home.rows.dtype)[:, None])
-
-    def take(self, numbers: Array) -> MappedRows:
-        """Return the rows with these numbers."""
-        labels = np.searchsorted(self.starts, numbers, side="right") - 1
-        return MappedRows(numbers, rows_at(self.rows, numbers), labels, np.ones(len(numbers)))
-
-    def reduce(self, function: Any, state: Any, name: str, classes: Sequence[int] | None = None) -> Any:
-        """Pass over the rows of some classes."""
-        wanted = range(len(self.starts) - 1) if classes is None else classes
-        return function((self._tile(k) for k in wanted if self.starts[k + 1] > self.starts[k]), state)
-
-    def _tile(self, k: int) -> MappedRows:
-        part = slice(int(self.starts[k]), int(self.starts[k + 1]))
-        return MappedRows(part, self.rows[part, :], np.array([k]), np.ones(part.stop - part.start))
-
-

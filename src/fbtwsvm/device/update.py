@@ -25,9 +25,9 @@ from ..model.rows import LARGE, calibration_rows
 from ..model.settings import Parameters, Settings
 from ..solver.problem import Solution
 from ..solver.row_reader import GivenBoxes, MappedRows, Result, Visit
-from .answers import maps_on_device
 from .home import DeviceHome
 from .keep import Here, host_state, support_on_device
+from .maps import maps_on_device
 from .rows import DeviceRows
 from .solve import DeviceSolved, Sums, boxes_of, class_sums, memberships, solve_planes
 
@@ -122,6 +122,7 @@ class _Joined(DeviceHome):
     def __init__(self, home: DeviceHome, support: SupportRows) -> None:
         self.home, self.map, self.rows, self.mapping = home, home.map, home.rows, home.mapping
         self.class_weights = home.class_weights
+        self.held = None
         self.places = [np.flatnonzero(support.labels == k) for k in range(home.n_classes)]
         sizes = np.diff(home.starts) + np.array([len(own) for own in self.places])
         self.starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -133,7 +134,8 @@ class _Joined(DeviceHome):
     def number(self, numbers: Array) -> Array:
         """Return the numbers of new rows among all rows."""
         labels = self.home.labels_of(numbers)
-        return numbers + (self.starts[:-1] - self.home.starts[:-1])[labels]
+        shifts: Array = self.starts[:-1] - self.home.starts[:-1]
+        return np.asarray(numbers + shifts[labels])
 
     def boxes(self, new: Any) -> GivenBoxes:
         """Return the boxes of all rows, from those of new ones."""
@@ -203,5 +205,3 @@ class _JoinedHere(Here):
         new = inside < sizes
         kept = [self.joined.places[k][i] for k, i in zip(labels[~new], (inside - sizes)[~new], strict=True)]
         return new, (inside + home.starts[:-1][labels])[new], np.array(kept, dtype=np.int64)
-
-

@@ -31,7 +31,7 @@ def check_values(X: Any) -> float:
 
 
 def check_limit(largest: float, rows: Any) -> Any:
-    """Return rows on a device, with this largest value: in float64 if they are too small for float32; or refuse them."""
+    """Return rows on a device, with this largest value: in float64 if too small for float32; or refuse them."""
     dtype = np.dtype(str(rows.dtype).rpartition(".")[2])
     if largest > _LARGEST[str(dtype)]:
         raise ValueError(

@@ -21,7 +21,7 @@ from .mapping import Mapping
 
 _STRENGTH = 1.0
 _MANY_CLASSES = 24  # from so many classes on, 2 (K - 1) planes for each row are faster than a product with K (K - 1)
-_VERY_MANY_CLASSES, _COUPLED = 100, 32  # beyond so many classes, only the best of a row are coupled
+VERY_MANY_CLASSES, _COUPLED = 100, 32  # beyond so many classes, only the best of a row are coupled
 _RECENT_VALUES = 20_000  # most values of rows that are kept mapped until they are learned
 _FEW = 4  # rows up to which a loop is faster than BLAS
 _TILE_BYTES = 64 * 2**20  # size of the plane values of one tile of rows
@@ -207,7 +207,7 @@ class PairRule:
         those that come nearest to the winner are coupled.
         """
         learned = self.decision.learned_offsets
-        if len(self.planes) > _VERY_MANY_CLASSES:
+        if len(self.planes) > VERY_MANY_CLASSES:
             slopes = self.decision.slopes
             winners = _pair_loops.walk_planes(rows, self.planes, learned, slopes)
             chances = _pair_loops.couple_best(rows, self.planes, learned, slopes, winners, _COUPLED)

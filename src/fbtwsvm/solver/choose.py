@@ -18,7 +18,7 @@ from .dual import solve_features, solve_path
 from .factors import Whitener
 from .finish import finish, most_rows
 from .kernel import solve_kernel_path
-from .newton import FEW_STEPS, MOST_STEPS, Course, solve_newton
+from .newton import FEW_STEPS, MOST_STEPS, WIDEST, Course, Task, solve_newton
 from .plane_duals import PlaneDuals
 from .problem import Factor, Outline, Problem, Solution, Start
 from .row_reader import Boxes, GivenBoxes, MappedRows, RowReader
@@ -121,7 +121,8 @@ def _solve_by_passes(
     steps = np.where(sizes > most, MOST_STEPS, FEW_STEPS)
     crowded = replace(start, todo=by_newton, planes=first)
     course = Course.before_finish(problem.options.tol)
-    widths = solve_newton(reader, boxes, problem, grams, crowded, steps, wanted, solution, course)
+    task = Task(reader, boxes, problem, grams, crowded, wanted, steps, np.full(len(steps), WIDEST), course)
+    widths = solve_newton(task, solution)
     solution.gaps[start.todo & ~by_newton] = np.inf
     rest = start.todo & (solution.gaps > problem.options.tol)
     planes = np.where(by_newton[..., None], solution.planes, first)

@@ -22,7 +22,8 @@ from .._log import LOG
 from .dual import solve_features
 from .factors import gram_factor, weighted
 from .left_out import MOST_FREE, left_out_large
-from .newton import NARROWEST, by_class, margins
+from .newton import NARROWEST
+from .newton_sums import by_class, margins
 from .plane_duals import PlaneDuals, SharpDuals
 from .problem import Factor, Outline, Problem, Solution, Start
 from .row_reader import Boxes, ByClass, MappedRows, RowReader, Tiles

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._arrays import Array
-from .._linalg import lower_factor, solve_lower
-from .._namespace import as_float, namespace, to_numpy
+from .._linalg import at_once, lower_factor, solve_lower
+from .._namespace import as_float, is_foreign, namespace, to_numpy
 from . import _descent_loops
 from .factors import weighted
 from .problem import Factor, Problem, Solution
@@ -124,19 +124,27 @@ def left_out_features(solved: _Solved, solution: Solution) -> None:
     solution.far[:, a] = far[problem.wanted]
 
 
-def left_out_newton(rows: Array, u: Array, factor: Array, weights: Array) -> Array:
-    """Return the left-out values of near rows: h_i.u / (1 - w_i h_i'H^-1 h_i), with the Hessian H = L L'."""
-    values, leverage = _values_and_leverage(rows, u, factor)
+def left_out_newton(rows: Array, planes: Array, factors: list[Array], weights: Array) -> Array:
+    """Return the left-out values (m, n) of near rows in m planes: h_i.u / (1 - w_i h_i'H^-1 h_i), for H = L L'."""
+    values, leverage = _values_and_leverage(rows, planes, factors)
     return np.asarray(values / np.maximum(1.0 - weights * leverage, 1e-6))
 
 
-def left_out_newton_pushed(rows: Array, u: Array, factor: Array, duals: Array, curvature: Array) -> Array:
-    """Return the left-out values of pushed rows: h_j.u + alpha_j l / (1 - c l), l = h_j'H^-1 h_j, c the curvature."""
-    values, leverage = _values_and_leverage(rows, u, factor)
+def left_out_newton_pushed(rows: Array, planes: Array, factors: list[Array], duals: Array, curvature: Array) -> Array:
+    """Return those (m, n) of pushed rows: h_j.u + alpha_j l / (1 - c l), l = h_j'H^-1 h_j, c the curvature."""
+    values, leverage = _values_and_leverage(rows, planes, factors)
     return np.asarray(values + duals * leverage / np.maximum(1.0 - curvature * leverage, 1e-6))
 
 
-def _values_and_leverage(rows: Array, u: Array, factor: Array) -> tuple[Array, Array]:
+def _values_and_leverage(rows: Array, planes: Array, factors: list[Array]) -> tuple[Array, Array]:
+    """Return h_i.u and h_i'H^-1 h_i (m, n) of rows in m planes."""
     precise = as_float(rows, "float64")
-    zeta = solve_lower(factor, precise.T)
-    return to_numpy(precise @ u), to_numpy(namespace(zeta).sum(zeta * zeta, axis=0))
+    xp = namespace(precise)
+    if is_foreign(precise) and at_once(precise.shape[1]):
+        columns = xp.broadcast_to(precise.T, (len(factors), *precise.T.shape))
+        zeta = solve_lower(xp.stack(factors), columns)
+        leverage = xp.sum(zeta * zeta, axis=1)
+    else:
+        parts = (solve_lower(factor, precise.T) for factor in factors)
+        leverage = xp.stack([xp.sum(zeta * zeta, axis=0) for zeta in parts])
+    return to_numpy(planes @ precise.T), to_numpy(leverage)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._arrays import Array
-from .newton import by_class, smooth_duals
+from .newton_sums import by_class, smooth_duals
 from .row_reader import Boxes, MappedRows
 
 

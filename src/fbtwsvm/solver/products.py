@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import tiles
-from .._namespace import as_float, namespace, zeros
+from .._arrays import Array, tiles
+from .._namespace import as_float, like, namespace
 
 _ROWS_OF_GRAM = 65536  # rows whose products are added up in float32; sums of more rows lose definiteness
+_AT_ONCE = 2**26  # numbers up to which the rows of several planes are multiplied at once
 _ALIGNED = 8  # columns of a product of bf16 numbers, which is slow with fewer
 
 
@@ -65,7 +66,7 @@ def add_gram(total: Any, rows: Any, roots: Any | None = None) -> Any:
         if roots is not None:
             scaled = as_float(tile, _working(rows)) * vectors_like(rows, roots[part])[:, None]
             tile = xp.astype(scaled, rows.dtype, copy=False)
-        total += _half_product(tile.T, tile) if is_half(rows) else xp.matmul(tile.T, tile)
+        total += as_float(_half_product(tile.T, tile) if is_half(rows) else xp.matmul(tile.T, tile), "float64")
     return total
 
 
@@ -97,41 +98,36 @@ def _half_product(one: Any, other: Any) -> Any:
     return torch.mm(one, other, out_dtype=torch.float32)
 
 
-def smooth_hinge(x: Any, box: Any, widths: list[float]) -> tuple[Any, Any, Any]:
+def smooth_hinge(x: Any, box: Any, widths: Array) -> tuple[Any, Any, Any]:
     """Compute what `_newton_loops.smooth_hinge` does, on a device: sums of losses (n_planes, 2), duals and roots."""
     xp = namespace(x)
-    width = xp.asarray(widths, dtype=x.dtype, device=x.device)[:, None]
+    width = like(widths, x, _working(x))[:, None]
     half = 0.5 * width
     slope = xp.clip((x + half) / width, 0.0, 1.0)
     inside = xp.abs(x) < half
     hinge = xp.clip(x, 0.0, None)
-    smooth = xp.where(inside, 0.5 * width * slope * slope, hinge)
+    smooth = xp.where(inside, half * slope * slope, hinge)
     losses = xp.stack([xp.sum(box * part, axis=1, dtype=xp.float64) for part in (hinge, smooth)], axis=1)
     return losses, box * slope, xp.where(inside, xp.sqrt(box / width), xp.zeros_like(x))
 
 
-def damped_roots(x: Any, box: Any, widths: list[float]) -> Any:
-    """Return square roots of a curvature that bounds the hinge from above wherever a row goes: box / (2 |x|).
+def add_zone_grams(totals: Any, rows: Any, roots: Any, most: int | None = None) -> None:
+    """Add r_i^2 h_i h_i' of the rows with a root to the sum of each plane, from roots (n_planes, n).
 
-    Within the zone it is that of the smoothed hinge.
+    Of more than `most` rows with a root, evenly spaced ones stand for all; None is for rows that all have one.
     """
-    xp = namespace(x)
-    width = xp.asarray(widths, dtype=x.dtype, device=x.device)[:, None]
-    return xp.sqrt(box / xp.maximum(2.0 * xp.abs(x), xp.broadcast_to(width, x.shape)))
-
-
-def zone_gram(total: Any, rows: Any, roots: Any, most: int) -> Any:
-    """Return a sum plus r_i^2 h_i h_i' of the rows with a root; of more than `most` rows, evenly spaced ones."""
-    xp = namespace(rows)
-    (places,) = xp.nonzero(roots)
-    every = max(1, -(-int(places.shape[0]) // most))
-    places = places[::every]
-    if not places.shape[0]:
-        return total
-    some = xp.take(roots, places) * float(np.sqrt(every))
-    return add_gram(total, xp.take(rows, places, axis=0), some)
-
-
-def square_zeros(count: int, n_columns: int, rows: Any) -> Any:
-    """Return zeros (count, D, D) on the device of rows."""
-    return zeros((count, n_columns, n_columns), rows)
+    xp, count = namespace(rows), int(roots.shape[0])
+    if count > 1 and (most is None or rows.shape[0] <= most) and count * rows.shape[0] * rows.shape[1] <= _AT_ONCE:
+        scaled = as_float(rows, _working(rows))[None, :, :] * roots[:, :, None]
+        totals += xp.matmul(xp.matrix_transpose(scaled), scaled)
+        return
+    for place in range(count):
+        if most is None:
+            totals[place, ...] = add_gram(totals[place, ...], rows, roots[place, :])
+            continue
+        (places,) = xp.nonzero(roots[place, :])
+        every = max(1, -(-int(places.shape[0]) // most))
+        places = places[::every]
+        if places.shape[0]:
+            some = xp.take(roots[place, :], places) * float(np.sqrt(every))
+            totals[place, ...] = add_gram(totals[place, ...], xp.take(rows, places, axis=0), some)
