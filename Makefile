@@ -3,6 +3,7 @@
 # make test-full  all tests, with 20 killed runs of 200,000 rows and 2,000 hostile files, and those of the benchmarks
 # make test-benchmarks  the tests of benchmarks/
 # make test-kernels  all tests under four kernels of BLAS, instruction sets and numbers of threads, about 20 minutes
+# make test-gpu  the tests of rows on a GPU, with the interpreter and packages that are there; log in docs/gpu/
 # make pictures  the pictures of the Python examples in out/
 # make bench ARGS="PART ..."  tables and figures of the README and the docs (needs FBTWSVM_DATA): ARGS=--help lists the
 #              parts, ARGS="floor classes --repeats 5" runs two of them, ARGS="paper --quick" a group with tiny sizes
@@ -15,7 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-full test-benchmarks test-kernels pictures lint bench golden format clean
+.PHONY: demo test test-full test-benchmarks test-kernels test-gpu pictures lint bench golden format clean
 
 demo: $(READY)
 	mkdir -p out
@@ -36,6 +37,9 @@ test-benchmarks: $(READY)
 
 test-kernels: $(READY)
 	$(BIN)/python tools/test_kernels.py $(ARGS)
+
+test-gpu:
+	PYTHONPATH=src $(PYTHON) tools/test_gpu.py
 
 pictures: $(READY)
 	$(BIN)/python -m examples.pictures

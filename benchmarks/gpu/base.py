@@ -16,14 +16,24 @@ GAMMA = 0.05
 COLUMNS = 18
 
 
+def has_gpu():
+    """Whether Torch sees a GPU."""
+    return torch.cuda.is_available()
+
+
 def header():
     """Print date, versions and card."""
-    card = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "no GPU"
+    print(header_text())
+
+
+def header_text():
+    """Return date, card and versions, in one line."""
+    card = torch.cuda.get_device_name(0) if has_gpu() else "no GPU"
     versions = (
         f"fbtwsvm {fbtwsvm.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
         f"scikit-learn {sklearn.__version__}, Torch {torch.__version__}"
     )
-    print(f"{datetime.now(UTC):%Y-%m-%d}, {card}, {os.cpu_count()} cores; {versions}")
+    return f"{datetime.now(UTC):%Y-%m-%d}, {card}, {os.cpu_count()} cores; {versions}"
 
 
 def device():

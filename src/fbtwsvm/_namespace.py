@@ -15,6 +15,7 @@ import numpy as np
 from ._arrays import Array
 
 _LIBRARIES = ("torch", "cupy", "array_api_strict")
+_FAST_DOUBLE = ((6, 0), (7, 0), (8, 0), (9, 0), (10, 0))  # compute capability of P100, V100, A100, H100 to H200, B200
 _UNKNOWN_MEMORY = 4 * 2**30  # bytes that are used on a device which does not tell how many it has
 _KEPT_FREE = 0.8  # share of the free memory of a device that mapped rows may take, together with all other arrays
 
@@ -130,6 +131,15 @@ def has_half_products(x: Any) -> bool:
     import torch
 
     return bool(torch.cuda.get_device_capability(x.device) >= (8, 0))
+
+
+def has_fast_double(x: Any) -> bool:
+    """Whether float64 products on the GPU of an array take at most twice the time of float32 ones."""
+    if not _is_torch(x) or x.device.type != "cuda":
+        return False
+    import torch
+
+    return tuple(torch.cuda.get_device_capability(x.device)) in _FAST_DOUBLE
 
 
 def free_bytes(x: Any) -> int:

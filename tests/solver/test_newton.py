@@ -7,7 +7,7 @@ import pytest
 
 from fbtwsvm import FBTWSVM
 from fbtwsvm.classifier import model_of
-from fbtwsvm.solver import newton
+from fbtwsvm.solver.plane_algebra import PlaneAlgebra
 from reference import (
     NEWTON_TOL,
     SHAPES,
@@ -74,8 +74,14 @@ def test_rounding_may_make_a_hessian_indefinite():
     rows = random.normal(size=(5, 8))
     matrix = rows.T @ rows  # of rank 5
     matrix -= 1e-4 * np.eye(8)
-    factor = newton._factor(matrix, 1e-6, rounding=1e-3)
-    np.testing.assert_allclose(factor @ factor.T, matrix + (1e-6 + 1e-3) * np.eye(8), atol=1e-12)
-    for rounding in (0.0, 1e-5):
-        with pytest.raises(ValueError, match="not positive definite"):
-            newton._factor(matrix, 1e-6, rounding)
+    algebra = PlaneAlgebra(
+        [matrix + 0.1 * np.eye(8)], np.array([1e-6]), [0], lambda function, items: [*map(function, items)]
+    )
+    curvature = -0.1 * np.eye(8)
+    curvature[0, 0] += 1e4  # whose rounding is 1e-3
+    (factor,) = algebra.hessian_factors(np.array([0]), [curvature])
+    rounding = float(np.finfo(np.float32).eps) * np.trace(curvature)
+    expected = matrix + 0.1 * np.eye(8) + curvature + (1e-6 + rounding) * np.eye(8)
+    np.testing.assert_allclose(factor @ factor.T, expected, atol=1e-8)
+    with pytest.raises(ValueError, match="not positive definite"):
+        algebra.hessian_factors(np.array([0]), [-0.1 * np.eye(8)])

@@ -68,7 +68,9 @@ def sums_of(prepared: Prepared, solved: Solved, support: Support, parameters: Pa
         n_rows=home.given_counts(),
         counts=home.class_weights / factors,
         sums=state.totals / factors[:, None],
-        grams=np.stack([gram / factor for gram, factor in zip(state.grams, factors, strict=True)]),
+        grams=np.stack(
+            [gram if factor == 1.0 else gram / factor for gram, factor in zip(state.grams, factors, strict=True)]
+        ),
         factors=factors,
         support=kept,
         dual_sums=dual_sums,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, tiles
-from .._namespace import brought, device_of, full_products, is_foreign, like, namespace, to_numpy
+from .._namespace import as_float, brought, device_of, full_products, is_foreign, like, namespace, to_numpy
 from ..model import _pair_loops
 from ..model.decision import VERY_MANY_CLASSES, Answers, PairRule, put_first
 from ..solver.products import row_values, width_of
@@ -64,7 +64,8 @@ class DeviceRule:
 
     def margins(self, X: Any) -> Any:
         """Return the margins (n,) of two classes, on the device: positive means the second class."""
-        return self._each(X, lambda tile: self._margins(tile, self.rule.decision.offsets)[:, 0])
+        offsets = self.rule.decision.offsets
+        return self._each(X, lambda tile: as_float(self._margins(tile, offsets)[:, 0], "float64"))
 
     def scores(self, X: Any) -> Any:
         """Return scores (n, n_classes), on the device; the winner has the largest."""
@@ -120,7 +121,8 @@ class DeviceRule:
 
     def _two_probabilities(self, X: Any) -> Any:
         xp = namespace(X)
-        second = 1.0 / (1.0 + xp.exp(-self._margins(X, self.rule.decision.learned_offsets)[:, 0]))
+        margins = as_float(self._margins(X, self.rule.decision.learned_offsets)[:, 0], "float64")
+        second = 1.0 / (1.0 + xp.exp(-margins))
         return xp.stack([1.0 - second, second], axis=1)
 
     def _square(self, margins: Array) -> Array:
@@ -135,7 +137,7 @@ class DeviceRule:
         values = score(self._square(to_numpy(margins)))
         if with_winner:
             values = put_first(values, to_numpy(self._winners_of_tile(X)))
-        return like(values, X, str(X.dtype).rpartition(".")[2])
+        return like(values, X, np.float64)
 
 
 def labels_like(classes: Array, winners: Any) -> Any:

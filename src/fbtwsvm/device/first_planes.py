@@ -66,7 +66,7 @@ def first_planes(task: FirstTask, todo: Array, *, on_all_rows: bool = False) -> 
             some = others[group]
             pushed = _Pushed(algebra, some, rows, rows_at(box.T, some), float(task.widths[b]))
             share = _OF_TOL if every > 1 else _OF_TOL_OF_ALL
-            planes[some, b] = to_numpy(pushed.solved(max(share * problem.options.tol, 1e-8)))
+            planes[some, b] = pushed.solved(max(share * problem.options.tol, 1e-8))
     return planes
 
 
@@ -103,18 +103,34 @@ class _Pushed:
         self.t, self.s = 0.5 * self.x, 0.5 * self.x
         self.p, self.q = 0.5 * self.x, 1.5 * self.x
 
-    def solved(self, tol: float) -> Any:
-        """Take steps until every plane is solved to `tol`; return the planes."""
-        xp = namespace(self.box)
-        for _ in range(_MOST_STEPS):
+    def solved(self, tol: float) -> Array:
+        """Take steps until every plane is solved to `tol`; return the planes (m, D), as an array of NumPy."""
+        found, places = np.zeros(self.u.shape), np.arange(len(self.near))
+        for step in range(_MOST_STEPS + 1):
             gradient = self.algebra.times_gram(self.near, self.u) + self._sum(self.t)
             whitened = self.algebra.whiten(self.near, gradient)
             product = self._mean_product(self.t, self.s, self.p, self.q)
-            pending = 2.0 * product + 0.5 * xp.sum(whitened * whitened, axis=1, keepdims=True) / self.total > tol
-            if not bool(xp.any(pending)):
-                break
-            self._step(gradient, product, pending)
-        return self.u
+            lacks = (
+                2.0 * product + 0.5 * namespace(whitened).sum(whitened * whitened, axis=1, keepdims=True) / self.total
+            )
+            going = to_numpy(lacks)[:, 0] > tol
+            if step == _MOST_STEPS:
+                going[:] = False
+            if not going.all():
+                found[places[~going]] = to_numpy(rows_at(self.u, np.flatnonzero(~going)))
+                left = np.flatnonzero(going)
+                if not len(left):
+                    break
+                places, gradient, product = places[left], rows_at(gradient, left), rows_at(product, left)
+                self._keep(left)
+            self._step(gradient, product)
+        return found
+
+    def _keep(self, places: Array) -> None:
+        """Go on with some of the planes."""
+        self.near = self.near[places]
+        for name in ("box", "total", "u", "x", "t", "s", "p", "q"):
+            setattr(self, name, rows_at(getattr(self, name), places))
 
     def _sum(self, shares: Any) -> Any:
         """Return sum_i c_i share_i h_i (m, D)."""
@@ -124,8 +140,8 @@ class _Pushed:
         """Return the mean of all p_i t_i and q_i s_i (m, 1), weighted by c."""
         return namespace(t).sum(self.box * (p * t + q * s), axis=1, keepdims=True) / (2.0 * self.total)
 
-    def _step(self, gradient: Any, product: Any, pending: Any) -> None:
-        """Take a step of the planes that are pending."""
+    def _step(self, gradient: Any, product: Any) -> None:
+        """Take a step of every plane."""
         xp = namespace(gradient)
         share = 1.0 / (self.width + self.p / self.t + self.q / self.s)
         curvature = zeros((len(self.near), self.rows.shape[1], self.rows.shape[1]), self.rows)
@@ -138,7 +154,7 @@ class _Pushed:
         small = product * (self._mean_product(t, self.s - length * towards_zero.t, p, q) / product) ** 3
         low, high = small - towards_zero.t * towards_zero.p, small + towards_zero.t * towards_zero.q
         step = self._direction(gradient, share, factors, low, high)
-        length = xp.clip(_OF_WAY * self._longest(step), 0.0, 1.0) * as_float(pending, "float64")
+        length = xp.clip(_OF_WAY * self._longest(step), 0.0, 1.0)
         self.u = self.u + length * step.u
         self.x, self.t, self.s = self.x + length * step.x, self.t + length * step.t, self.s - length * step.t
         self.p, self.q = self.p + length * step.p, self.q + length * step.q

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._log import LOG
-from .._namespace import as_float, like, namespace, zeros
+from .._linalg import lower_factor
+from .._log import LOG, warn
+from .._namespace import as_float, device_of, like, namespace, zeros
 from ..batch.solve import Calibration
 from ..model.decision import Decision
 from ..model.membership import Extremes, Ranges, memberships_on_device
@@ -59,11 +60,46 @@ def _add_sums(rows: Tiles, home: DeviceHome) -> Sums:
     place, width = home.rows.place, home.n_columns
     grams = [zeros((width, width), place) for _ in range(home.n_classes)]
     for tile in rows:
-        roots = None if tile.weights is None else namespace(tile.weights).sqrt(tile.weights)
-        grams[tile.label] = products.add_gram(grams[tile.label], tile.rows, roots)
+        grams[tile.label] = products.add_gram(grams[tile.label], tile.rows, tile.weights)
     bias = home.map.n_columns - 1
     totals = namespace(place).stack([gram[bias, :] for gram in grams])  # the column of the bias holds ones
     return Sums(totals, grams)
+
+
+def definite(grams: Sequence[Any], reg: Array, names: Array, *, aloud: bool = True) -> list[Any]:
+    """Return Gram matrices that are positive definite with half of their ridge, whatever the rounding of their sums.
+
+    Where they are not, the least multiple of the ridge that helps is added to the diagonal, and told `aloud`.
+    """
+    found = []
+    for gram, ridge, name in zip(grams, reg.tolist(), names.tolist(), strict=True):
+        added = 0.0
+        while not _is_definite(gram, 0.5 * ridge + added):
+            added = max(4.0 * added, ridge)
+        if not added:
+            found.append(gram)
+            continue
+        xp = namespace(gram)
+        found.append(gram + added * xp.eye(gram.shape[0], dtype=gram.dtype, device=device_of(gram)))
+        message = (
+            f"The rounding of sums over the rows of class {name!r} exceeds reg={ridge:g}: {added:g} was added to reg "
+            "for this class. Raise reg, take fewer features, or use precision='highest'."
+        )
+        if aloud:
+            warn(message, UserWarning)
+        else:
+            LOG.info(message)
+    return found
+
+
+def _is_definite(gram: Any, ridge: float) -> bool:
+    if not ridge < np.inf:
+        raise ValueError("A Gram matrix holds NaN or infinity: scale the columns.")
+    try:
+        lower_factor(gram, "", ridges=(ridge,))
+    except ValueError:
+        return False
+    return True
 
 
 def memberships(home: DeviceHome, means: Any, settings: Settings) -> tuple[Extremes, Any]:
@@ -139,6 +175,7 @@ def solve_on_device(
     ranges = extremes.ranges(settings.mu, settings.membership)
     LOG.info("class means and memberships found")
     boxes = GivenBoxes(boxes_of(home, distances, ranges, settings))
+    sums = replace(sums, grams=definite(sums.grams, settings.reg, home.rows.classes))
     solution, widths = solve_planes(settings, home, boxes, sums.grams, home.take(wanted), first)
     decision = decide(settings, home, wanted, solution)
     return DeviceSolved(solution, decision, sums, extremes, ranges, boxes, widths)
@@ -173,19 +210,20 @@ def solve_planes(
     start = Start(_no_factor, np.empty(0), todo, box, fixed_sums=sums, planes=first)
     narrowest = min(max(_OF_TOL * options.tol, _NARROWEST), WIDEST)
     steps = np.full(n_classes, MOST_STEPS if home.held is None else FEW_STEPS)
-    zones = np.full(n_classes, WIDEST)
+    zones, narrow = np.full(n_classes, WIDEST), min(_OF_SMALL * options.tol, WIDEST)
+    begin = FirstTask(home, boxes, problem, grams, zones)
+    rest = todo
     if first is None:
         # Planes of all rows of a class are solved with a narrow zone at once; those of a sample are not that precise.
-        narrow = min(_OF_SMALL * options.tol, WIDEST)
+        rest = todo & (np.diff(home.starts) > SAMPLED)
         zones[np.diff(home.starts) <= SAMPLED] = narrow
-        begin = FirstTask(home, boxes, problem, grams, zones)
         start = replace(start, planes=first_planes(begin, todo))
     solution = Solution.zeros((0, len(wanted)), n_classes, width)
     course = Course(options.tol, narrowest=narrowest, trusts=True)
     task = Task(home, boxes, problem, grams, start, wanted, steps, zones, course)
     widths = solve_newton(task, solution)
-    rest = todo & (solution.gaps > options.tol) & (np.diff(home.starts) > SAMPLED)
-    if first is None and home.held is not None and rest.any():  # rows that matter were not among those of the sample
+    rest = rest & (solution.gaps > options.tol)
+    if fixed is None and home.held is not None and rest.any():  # first planes were too far from the solution
         LOG.info("%d planes are solved on all rows of their class", int(rest.sum()))
         begin = replace(begin, widths=np.full(n_classes, narrow))
         again = replace(start, todo=rest, planes=first_planes(begin, rest, on_all_rows=True))

@@ -29,7 +29,7 @@ from .home import DeviceHome
 from .keep import Here, host_state, support_on_device
 from .maps import maps_on_device
 from .rows import DeviceRows
-from .solve import DeviceSolved, Sums, boxes_of, class_sums, memberships, solve_planes
+from .solve import DeviceSolved, Sums, boxes_of, class_sums, definite, memberships, solve_planes
 
 _LARGE_CHUNK = 10_000  # rows from which a chunk is learned on its device
 _MOST_WANTED = 512  # calibration rows of each class
@@ -60,6 +60,7 @@ def update_on_device(model: BatchModel, parameters: Parameters, rows: DeviceRows
     support = replace(sums.support, box=sums.support.box * ratio[sums.support.labels][:, None])
     joined = _Joined(home, support)
     every = _added(class_sums(home), sums, factors, width)
+    every = replace(every, grams=definite(every.grams, settings.reg, model.classes))
     class_weights = factors * counts
     means = every.totals / like(class_weights, every.totals, np.float64)[:, None]
     extremes, distances = memberships(home, means, settings)

@@ -19,7 +19,7 @@ from ..device.fit import find_scale, map_of
 from ..device.home import DeviceHome
 from ..device.keep import trimmed
 from ..device.rows import DeviceRows, arrange_on_device
-from ..device.solve import Sums, boxes_of, class_sums, decide, memberships, solve_planes
+from ..device.solve import Sums, boxes_of, class_sums, decide, definite, memberships, solve_planes
 from ..model.decision import Answers, PairRule
 from ..model.rows import LARGE
 from ..model.settings import Parameters, Settings
@@ -102,7 +102,8 @@ class DeviceFolds(Folds):
             options=replace(given.options, tol=COARSER * given.options.tol),
         )
         boxes = GivenBoxes(self._boxes(fold, settings))
-        solution, _ = solve_planes(settings, home, boxes, fold.sums.grams, fold.calibration, fold.planes)
+        grams = definite(fold.sums.grams, settings.reg, home.rows.classes, aloud=False)
+        solution, _ = solve_planes(settings, home, boxes, grams, fold.calibration, fold.planes)
         fold.planes = solution.planes
         decision = decide(settings, home, fold.wanted, solution)
         return Solved(decision, trimmed(solution, home.map.n_columns), None)
@@ -116,7 +117,7 @@ class DeviceFolds(Folds):
             extremes, distances = memberships(home, means, plain)
             ranges = extremes.ranges(plain.mu, plain.membership)
             fold.boxes[key] = boxes_of(home, distances, ranges, plain)
-        return fold.boxes[key] * float(settings.C[0])
+        return fold.boxes[key] * like(settings.C, fold.boxes[key], home.rows.dtype)
 
     def score(self, fold: Any, solved: Solved, params: Params) -> float:
         """Return the accuracy of a solution on the test rows of a fold."""

@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, tiles
-from .._namespace import as_float, like, namespace
+from .._namespace import as_float, has_fast_double, like, namespace, zeros
 
-_ROWS_OF_GRAM = 65536  # rows whose products are added up in float32; sums of more rows lose definiteness
+_ROWS_OF_GRAM = 2048  # rows of a Gram matrix that are added up in float32; sums of more rows lose definiteness
+_ROWS_OF_HESSIAN = 65536  # the same of a Hessian
+_ROWS_OF_SUM = 16384  # and of a sum of rows
+_MOST_DOUBLE = 800  # columns of bf16 rows up to which their product in float64 takes less time
+_DOUBLE_NUMBERS = 2**25  # numbers that are in float64 at a time
 _AT_ONCE = 2**26  # numbers up to which the rows of several planes are multiplied at once
 _ALIGNED = 8  # columns of a product of bf16 numbers, which is slow with fewer
 
@@ -50,23 +54,51 @@ def vectors_like(rows: Any, vectors: Any) -> Any:
 
 def weighted_sums(weights: Any, rows: Any) -> Any:
     """Return sum_i w_i h_i (n_sums, D) in float64, for weights (n_sums, n)."""
-    xp = namespace(rows)
+    xp, total = namespace(rows), zeros((weights.shape[0], rows.shape[1]), rows)
     if not is_half(rows):
-        return as_float(xp.matmul(vectors_like(rows, weights), rows), "float64")
+        given = vectors_like(rows, weights)
+        for part in tiles(0, rows.shape[0], _ROWS_OF_SUM):
+            total += as_float(xp.matmul(given[:, part], rows[part, :]), "float64")
+        return total
     count, parts = weights.shape[0], _thirds(as_float(weights, "float32").T)
-    sums = _half_product(rows.T, parts)[:, : 3 * count]
-    return as_float(xp.sum(xp.reshape(sums, (-1, 3, count)), axis=1).T, "float64")
+    sums = _half_product_in_float64(rows, parts, _ROWS_OF_SUM)[:, : 3 * count]
+    return total + xp.sum(xp.reshape(sums, (-1, 3, count)), axis=1).T
 
 
-def add_gram(total: Any, rows: Any, roots: Any | None = None) -> Any:
-    """Return a sum plus h_i h_i' of rows; each row is multiplied by its root first, if there are roots."""
-    xp = namespace(rows)
+def add_gram(total: Any, rows: Any, weights: Any | None = None) -> Any:
+    """Return a sum plus w_i h_i h_i' of rows; no weights are all one.
+
+    Of rows in float64 where such products are as fast as others; otherwise in their own precision, few rows at a time,
+    because a GPU rounds sums of bf16 products towards zero.
+    """
+    xp, half, n_columns = namespace(rows), is_half(rows), rows.shape[1]
+    if has_fast_double(rows) and (not half or n_columns <= _MOST_DOUBLE):
+        for part in tiles(0, rows.shape[0], max(1, _DOUBLE_NUMBERS // n_columns)):
+            tile = as_float(rows[part, :], "float64")
+            total += xp.matmul(tile.T, tile if weights is None else tile * weights[part][:, None])
+        return total
     for part in tiles(0, rows.shape[0], _ROWS_OF_GRAM):
         tile = rows[part, :]
-        if roots is not None:
-            scaled = as_float(tile, _working(rows)) * vectors_like(rows, roots[part])[:, None]
-            tile = xp.astype(scaled, rows.dtype, copy=False)
-        total += as_float(_half_product(tile.T, tile) if is_half(rows) else xp.matmul(tile.T, tile), "float64")
+        if weights is None:
+            total += as_float(_half_product(tile.T, tile) if half else xp.matmul(tile.T, tile), "float64")
+            continue
+        scaled = as_float(tile, _working(rows)) * vectors_like(rows, weights[part])[:, None]
+        if not half:
+            total += as_float(xp.matmul(tile.T, scaled), "float64")
+            continue
+        product = as_float(_half_product(tile.T, _thirds(scaled)), "float64")[:, : 3 * n_columns]
+        product = xp.sum(xp.reshape(product, (n_columns, 3, n_columns)), axis=1)
+        total += 0.5 * (product + product.T)
+    return total
+
+
+def _add_rounded_gram(total: Any, rows: Any, roots: Any) -> Any:
+    """Return a sum plus r_i^2 h_i h_i' of rows, which need not be precise: it is part of a Hessian."""
+    xp, half = namespace(rows), is_half(rows)
+    for part in tiles(0, rows.shape[0], _ROWS_OF_HESSIAN):
+        scaled = as_float(rows[part, :], _working(rows)) * vectors_like(rows, roots[part])[:, None]
+        scaled = xp.astype(scaled, rows.dtype, copy=False)
+        total += as_float(_half_product(scaled.T, scaled) if half else xp.matmul(scaled.T, scaled), "float64")
     return total
 
 
@@ -89,6 +121,19 @@ def _thirds(columns: Any) -> Any:
         rest = rest - parts[-1].float()
     cut = torch.cat(parts, dim=1)
     return torch.nn.functional.pad(cut, (0, -cut.shape[1] % _ALIGNED))
+
+
+def _half_product_in_float64(rows: Any, columns: Any, n_rows: int) -> Any:
+    """Return rows' columns (D, k) of bf16 matrices: so many rows are added up in float32, their sums in float64."""
+    import torch
+
+    count = rows.shape[0] // n_rows
+    whole = count * n_rows
+    total = _half_product(rows[whole:].T, columns[whole:]).double()
+    if count:
+        some, others = (part[:whole].unflatten(0, (count, n_rows)) for part in (rows, columns))
+        total += torch.bmm(some.mT, others, out_dtype=torch.float32).sum(0, dtype=torch.float64)
+    return total
 
 
 def _half_product(one: Any, other: Any) -> Any:
@@ -123,11 +168,11 @@ def add_zone_grams(totals: Any, rows: Any, roots: Any, most: int | None = None) 
         return
     for place in range(count):
         if most is None:
-            totals[place, ...] = add_gram(totals[place, ...], rows, roots[place, :])
+            totals[place, ...] = _add_rounded_gram(totals[place, ...], rows, roots[place, :])
             continue
         (places,) = xp.nonzero(roots[place, :])
         every = max(1, -(-int(places.shape[0]) // most))
         places = places[::every]
         if places.shape[0]:
             some = xp.take(roots[place, :], places) * float(np.sqrt(every))
-            totals[place, ...] = add_gram(totals[place, ...], xp.take(rows, places, axis=0), some)
+            totals[place, ...] = _add_rounded_gram(totals[place, ...], xp.take(rows, places, axis=0), some)
