@@ -20,9 +20,9 @@ def has_gpu():
 
 needs_gpu = pytest.mark.skipif(not has_gpu(), reason="there is no GPU")
 PLACES = ["array_api_strict"] * (find_spec("array_api_strict") is not None) + ["torch"] * HAS_TORCH
-if has_gpu():
-    PLACES += ["cuda"] + ["cupy"] * (find_spec("cupy") is not None)
-DEVICES = ["cpu"] * HAS_TORCH + ["cuda"] * has_gpu()  # for the parameter `device`
+DEVICES = ["cpu"] * HAS_TORCH  # for the parameter `device`
+if has_gpu():  # the others are tested everywhere
+    PLACES, DEVICES = ["cuda"] + ["cupy"] * (find_spec("cupy") is not None), ["cuda"]
 
 
 def there(values, place):

@@ -8,6 +8,7 @@ Nothing is installed.  The log has the date, versions and the card, and no paths
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +26,7 @@ def main():
     log = Path(sys.argv[1]) if len(sys.argv) > 1 else LOG
     # conftest.py needs packages for other tests; those of a device need none of it.
     command = [sys.executable, "-m", "pytest", "-q", "--no-header", "--noconftest", "-p", "no:cacheprovider", "-rs"]
+    command += ["-n", "4"] * (find_spec("xdist") is not None)
     done = subprocess.run(
         [*command, "--durations=5", str(ROOT / "tests" / "device")],
         capture_output=True,

@@ -167,8 +167,8 @@ def multiply_into(x: Any, factor: float, out: Any) -> None:
 
 @contextmanager
 def full_products(x: Any) -> Iterator[None]:
-    """Return a context in which float32 products on a GPU are not rounded to TF32, whatever the user has set."""
-    if not _is_torch(x) or x.device.type != "cuda":
+    """Return a context in which float32 products of Torch are not rounded to TF32, whatever the user has set."""
+    if not _is_torch(x):
         yield
         return
     import torch

@@ -58,9 +58,9 @@ def test_fit_and_predict_without_numba(place):
 @pytest.mark.slow
 def test_scikit_learns_checks_of_the_array_api():
     """They need a variable that SciPy reads when it is imported, so they run in a process of their own."""
-    command = [sys.executable, "-m", "pytest", "-q", "-rN", "-p", "no:cacheprovider", str(TESTS / "test_common.py")]
+    command = [sys.executable, "-m", "pytest", "-q", "-rN", "-p", "no:cacheprovider", "--noconftest"]
     done = subprocess.run(
-        [*command, "-k", "array_api"],
+        [*command, str(TESTS / "test_common.py"), "-k", "array_api"],
         capture_output=True,
         text=True,
         env={**os.environ, "SCIPY_ARRAY_API": "1"},

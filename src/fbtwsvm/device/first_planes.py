@@ -31,7 +31,7 @@ from ..solver.problem import Outline
 from ..solver.row_reader import GivenBoxes
 from .home import DeviceHome
 
-SAMPLED = 100_000  # rows of each class
+SAMPLED = 50_000  # rows of each class
 _MOST_STEPS = 40
 _BYTES = 200  # that a row takes in a plane while it is solved
 _OF_WAY = 0.99  # share of the way to where a first variable becomes zero, which a step may go

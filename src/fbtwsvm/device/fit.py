@@ -8,7 +8,7 @@ import numpy as np
 
 from .._arrays import Array
 from .._log import LOG
-from .._namespace import namespace, to_numpy
+from .._namespace import full_products, namespace, to_numpy
 from ..batch.fit import batch_model
 from ..batch.model import BatchModel
 from ..batch.prepare import Prepared, choose, draw_sample, fit_on_sample, wanted_of_sample, without_landmarks
@@ -31,6 +31,11 @@ _MOST_SUMS = 2**31  # bytes of Gram matrices that a model keeps to continue from
 
 def fit_on_device(parameters: Parameters, rows: DeviceRows) -> BatchModel:
     """Fit checked rows on the device that they are on, or go to."""
+    with full_products(rows.place):
+        return _fit(parameters, rows)
+
+
+def _fit(parameters: Parameters, rows: DeviceRows) -> BatchModel:
     check_class_names(parameters.class_weight, rows.classes)
     seed, settings = parameters.seed(), parameters.settings(rows.n_classes)
     mapping, gamma, wanted = map_of(parameters, rows, seed)

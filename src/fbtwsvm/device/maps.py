@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import tiles
-from .._namespace import as_float, device_of, full_products, like, multiply_into, namespace
+from .._namespace import as_float, device_of, like, multiply_into, namespace
 from ..features import FourierFeatures, NystroemFeatures
 from ..model.mapping import Mapping
 from ..solver.products import width_of
@@ -71,9 +71,8 @@ class DeviceMap:
         out[:, bias] = 1.0
         if self.width > self.n_columns:
             out[:, self.n_columns :] = 0.0
-        with full_products(X):
-            for part in tiles(0, X.shape[0], max(1, _TILE_NUMBERS // self.width)):
-                self._function(X[part, :], out[part, :bias])
+        for part in tiles(0, X.shape[0], max(1, _TILE_NUMBERS // self.width)):
+            self._function(X[part, :], out[part, :bias])
 
 
 def _waves(transformer: FourierFeatures, x: Any, scale: float) -> Callable[[Any, Any], None]:

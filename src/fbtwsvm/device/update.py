@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._namespace import like, namespace, rows_at
+from .._namespace import full_products, like, namespace, rows_at
 from ..batch.fit import batch_model
 from ..batch.model import BatchModel
 from ..batch.prepare import Prepared
@@ -48,6 +48,11 @@ def learns_on_device(model: Any, parameters: Parameters, n: int) -> bool:
 
 def update_on_device(model: BatchModel, parameters: Parameters, rows: DeviceRows) -> BatchModel:
     """Return a fit that has learned more rows; their classes are those of the model."""
+    with full_products(rows.place):
+        return _update(model, parameters, rows)
+
+
+def _update(model: BatchModel, parameters: Parameters, rows: DeviceRows) -> BatchModel:
     sums, settings, seed = model.sums, parameters.settings(len(model.classes)), parameters.seed()
     assert sums is not None
     counts = sums.counts + rows.class_weights

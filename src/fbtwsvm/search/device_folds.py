@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._namespace import like, rows_at, to_numpy
+from .._namespace import full_products, like, rows_at, to_numpy
 from ..batch.hold_out import sample_rows
 from ..batch.solve import Solved
 from ..batch.trial_rows import TrialRows
@@ -73,12 +73,14 @@ class DeviceFolds(Folds):
             parameters = replace(parameters, metric=self.metric(parameters.metric, number))
         rows, seed = self._arranged(parameters, train), parameters.seed()
         mapping, _, wanted = map_of(parameters, rows, seed, grows=False)
-        home = DeviceHome(rows, mapping, parameters.precision)
-        find_scale(home, parameters)
-        home.hold()
+        with full_products(rows.place):
+            home = DeviceHome(rows, mapping, parameters.precision)
+            find_scale(home, parameters)
+            home.hold()
+            sums = class_sums(home)
         wanted = fewer(wanted, rows.starts, CALIBRATION_ROWS if parameters.decision == "calibrated" else 0)
         settings, X_test = parameters.settings(rows.n_classes), rows_at(self.X, test)
-        return DeviceFold(home, class_sums(home), settings, wanted, home.take(wanted), X_test, test)
+        return DeviceFold(home, sums, settings, wanted, home.take(wanted), X_test, test)
 
     def solve(self, fold: Any, candidates: list[Params], separate: bool) -> Iterator[tuple[int, Solved]]:
         """Yield the number of each candidate with its solution, in the order of reg and C."""
@@ -101,9 +103,10 @@ class DeviceFolds(Folds):
             C=given.C if C is None else C * ones,
             options=replace(given.options, tol=COARSER * given.options.tol),
         )
-        boxes = GivenBoxes(self._boxes(fold, settings))
-        grams = definite(fold.sums.grams, settings.reg, home.rows.classes, aloud=False)
-        solution, _ = solve_planes(settings, home, boxes, grams, fold.calibration, fold.planes)
+        with full_products(home.rows.place):
+            boxes = GivenBoxes(self._boxes(fold, settings))
+            grams = definite(fold.sums.grams, settings.reg, home.rows.classes, aloud=False)
+            solution, _ = solve_planes(settings, home, boxes, grams, fold.calibration, fold.planes)
         fold.planes = solution.planes
         decision = decide(settings, home, fold.wanted, solution)
         return Solved(decision, trimmed(solution, home.map.n_columns), None)

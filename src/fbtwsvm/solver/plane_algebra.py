@@ -68,13 +68,13 @@ class PlaneAlgebra:
         sums = xp.stack(list(curvature))
         ridge = like(self._reg[near], sums, np.float64)[:, None, None]
         traces = xp.linalg.trace(sums)[:, None, None]
-        ridges = ridge, ridge + _ROUNDING * traces
+        ridges = [ridge + times * _ROUNDING * traces for times in _TIMES]
         return cast(Sequence[Array], lower_factor(rows_at(self._stacked, near) + sums, message, ridges))
 
     def _hessian_factor(self, a: int, curvature: Array, message: str) -> Array:
         rounding = _ROUNDING * float(namespace(curvature).linalg.trace(curvature))
-        reg = float(self._reg[a])
-        return lower_factor(self._grams[a] + curvature, message, ridges=(reg, reg + rounding))
+        ridges = [float(self._reg[a]) + times * rounding for times in _TIMES]
+        return lower_factor(self._grams[a] + curvature, message, ridges)
 
     def solve(self, factors: Sequence[Array], vectors: Array, *, transposed: bool = False) -> Array:
         """Return L^-1 v for each vector and the factor of its plane, or L'^-1 v if `transposed`."""
@@ -87,6 +87,7 @@ class PlaneAlgebra:
 
 
 _ROUNDING = float(np.finfo(np.float32).eps)  # of a sum of products, relative to its trace
+_TIMES = (0.0, 1.0, 32.0, 1024.0)  # so many times as much is added to the diagonal of a Hessian, if less does not help
 
 
 def dots(one: Array, other: Array) -> Array:

@@ -13,8 +13,8 @@ import numpy as np
 from .._arrays import Array, tiles
 from .._namespace import as_float, has_fast_double, like, namespace, zeros
 
-_ROWS_OF_GRAM = 2048  # rows of a Gram matrix that are added up in float32; sums of more rows lose definiteness
-_ROWS_OF_HESSIAN = 65536  # the same of a Hessian
+_ROWS_OF_GRAM = 4096  # rows of a Gram matrix that are added up in float32; sums of more rows lose definiteness
+_ROWS_OF_HESSIAN = 16384  # the same of a Hessian
 _ROWS_OF_SUM = 16384  # and of a sum of rows
 _MOST_DOUBLE = 800  # columns of bf16 rows up to which their product in float64 takes less time
 _DOUBLE_NUMBERS = 2**25  # numbers that are in float64 at a time
@@ -72,7 +72,7 @@ def add_gram(total: Any, rows: Any, weights: Any | None = None) -> Any:
     because a GPU rounds sums of bf16 products towards zero.
     """
     xp, half, n_columns = namespace(rows), is_half(rows), rows.shape[1]
-    if has_fast_double(rows) and (not half or n_columns <= _MOST_DOUBLE):
+    if _in_double(rows):
         for part in tiles(0, rows.shape[0], max(1, _DOUBLE_NUMBERS // n_columns)):
             tile = as_float(rows[part, :], "float64")
             total += xp.matmul(tile.T, tile if weights is None else tile * weights[part][:, None])
@@ -94,12 +94,17 @@ def add_gram(total: Any, rows: Any, weights: Any | None = None) -> Any:
 
 def _add_rounded_gram(total: Any, rows: Any, roots: Any) -> Any:
     """Return a sum plus r_i^2 h_i h_i' of rows, which need not be precise: it is part of a Hessian."""
-    xp, half = namespace(rows), is_half(rows)
+    if not is_half(rows) or _in_double(rows):
+        return add_gram(total, rows, as_float(roots, "float64") ** 2)
     for part in tiles(0, rows.shape[0], _ROWS_OF_HESSIAN):
-        scaled = as_float(rows[part, :], _working(rows)) * vectors_like(rows, roots[part])[:, None]
-        scaled = xp.astype(scaled, rows.dtype, copy=False)
-        total += as_float(_half_product(scaled.T, scaled) if half else xp.matmul(scaled.T, scaled), "float64")
+        scaled = rows[part, :] * namespace(rows).astype(roots[part], rows.dtype)[:, None]
+        total += as_float(_half_product(scaled.T, scaled), "float64")
     return total
+
+
+def _in_double(rows: Any) -> bool:
+    """Whether products of rows with themselves are computed in float64, because that takes no longer."""
+    return has_fast_double(rows) and (not is_half(rows) or rows.shape[1] <= _MOST_DOUBLE)
 
 
 def row_squares(rows: Any) -> Any:
@@ -132,15 +137,15 @@ def _half_product_in_float64(rows: Any, columns: Any, n_rows: int) -> Any:
     total = _half_product(rows[whole:].T, columns[whole:]).double()
     if count:
         some, others = (part[:whole].unflatten(0, (count, n_rows)) for part in (rows, columns))
-        total += torch.bmm(some.mT, others, out_dtype=torch.float32).sum(0, dtype=torch.float64)
+        total += _half_product(some.mT, others).sum(0, dtype=torch.float64)
     return total
 
 
 def _half_product(one: Any, other: Any) -> Any:
-    """Return the product of bf16 matrices in float32."""
+    """Return the product of bf16 matrices, or of stacks of them, in float32."""
     import torch
 
-    return torch.mm(one, other, out_dtype=torch.float32)
+    return (torch.mm if one.ndim == 2 else torch.bmm)(one, other, out_dtype=torch.float32)
 
 
 def smooth_hinge(x: Any, box: Any, widths: Array) -> tuple[Any, Any, Any]:
@@ -163,8 +168,9 @@ def add_zone_grams(totals: Any, rows: Any, roots: Any, most: int | None = None) 
     """
     xp, count = namespace(rows), int(roots.shape[0])
     if count > 1 and (most is None or rows.shape[0] <= most) and count * rows.shape[0] * rows.shape[1] <= _AT_ONCE:
-        scaled = as_float(rows, _working(rows))[None, :, :] * roots[:, :, None]
-        totals += xp.matmul(xp.matrix_transpose(scaled), scaled)
+        precision = "float64" if _in_double(rows) else _working(rows)
+        scaled = as_float(rows, precision)[None, :, :] * as_float(roots, precision)[:, :, None]
+        totals += as_float(xp.matmul(xp.matrix_transpose(scaled), scaled), "float64")
         return
     for place in range(count):
         if most is None:
