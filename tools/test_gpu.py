@@ -26,7 +26,7 @@ def main():
     log = Path(sys.argv[1]) if len(sys.argv) > 1 else LOG
     # conftest.py needs packages for other tests; those of a device need none of it.
     command = [sys.executable, "-m", "pytest", "-q", "--no-header", "--noconftest", "-p", "no:cacheprovider", "-rs"]
-    command += ["-n", "4"] * (find_spec("xdist") is not None)
+    command += ["-n", "8"] * (find_spec("xdist") is not None)
     done = subprocess.run(
         [*command, "--durations=5", str(ROOT / "tests" / "device")],
         capture_output=True,
@@ -34,8 +34,8 @@ def main():
         cwd=ROOT,
         check=False,
     )
-    text = re.sub(r"(/[\w.+-]+)+/(?=[\w.+-]+)", "", done.stdout)
-    text = header_text() + "\n\n" + text
+    text = re.sub(r"(?<![\w.])(/[\w.+-]+)+/(?=[\w.+-]+)", "", done.stdout)
+    text = header_text() + "\n\n" + text.replace("bringing up nodes...\n", "")
     print(text)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text(text)

@@ -38,7 +38,8 @@ def run(plan):
         given = {"feature_map": "fourier", "gamma": gamma_scale(X[:20_000]), "n_components": features}
         given |= {"metric": "none", "random_state": 0}
         here, spent = timed(FBTWSVM(**given).fit, X, y)
-        timed(FBTWSVM(device=device(), **given).fit, X, y)  # warm-up
+        if not lines:
+            timed(FBTWSVM(device=device(), **given).fit, X, y)  # warm-up
         there, spent_there = timed(FBTWSVM(device=device(), **given).fit, X, y)
         own, other = (100 * one.set_params(device=None).score(X_test, y_test) for one in (here, there))
         on_device = there.set_params(device=device()).predict(X_test)
@@ -57,7 +58,9 @@ def large(plan):
     header()
     X, y, X_test, y_test = split("mnist", plan.quick)
     features = 100 if plan.quick else 10_000
-    given = {"feature_map": "orthogonal", "gamma": 0.03, "n_components": features, "random_state": 0}
+    # Chosen by cross-validation on 16,000 training rows with 2,000 features; reg grows with the rows of a class.
+    given = {"feature_map": "nystroem", "gamma": 0.02, "reg": 0.1, "metric": "none", "n_components": features}
+    given |= {"random_state": 0}
     fitted, spent = timed(FBTWSVM(device=device(), **given).fit, X, y)
     hits, gap = 100 * fitted.score(X_test, y_test), fitted.duality_gap_.max()
     table(

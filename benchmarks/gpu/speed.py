@@ -71,11 +71,11 @@ def fit_of(n, features, repeats):
 def growth(plan):
     """Print seconds of fit against rows, up to so many that they do not fit mapped."""
     header()
-    features, sizes = (50, (25_000, 50_000)) if plan.quick else (2000, (1_000_000, 5_000_000, 25_000_000, 50_000_000))
+    features, sizes = (50, (25_000, 50_000)) if plan.quick else (2000, (5_000_000, 25_000_000, 50_000_000))
     lines = []
     for n in sizes:
         progress(f"{n:,} rows")
-        spent, fitted = fit_of(n, features, 1 if n > 10_000_000 else plan.repeats or 3)
+        spent, fitted = fit_of(n, features, 1 if n > 10_000_000 else plan.repeats or 2)
         mapped = n * 2 * features / 2**30
         per = min(spent) / n * 1e6
         lines.append((f"{n:,}", f"{mapped:.0f}", shown(spent), f"{per:.3f}", f"{fitted.duality_gap_.max():.1e}"))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .search import FBTWSVMCV
     from .tree_merge import merge
 
-__version__ = "0.13.0"
+__version__ = "0.14.0"
 __all__ = ["FBTWSVM", "FBTWSVMCV", "TableClassifier", "load", "merge", "save"]
 # Modules that have moved (`fbtwsvm.stream`, ...) are still found under their old names, by files in this folder.
 __path__.append(str(Path(__file__).parent / "_moved"))

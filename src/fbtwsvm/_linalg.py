@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.lapack import dtrtri
 
 from ._arrays import Array
-from ._namespace import device_of, is_foreign, namespace
+from ._namespace import device_of, is_foreign, library_of, namespace
 
 _SMALL = 48  # columns up to which a triangular matrix is inverted by LAPACK
 _BATCHED = 512  # columns up to which a device factors several matrices at once
@@ -40,7 +40,7 @@ def lower_factor(matrix: Array, message: str, ridges: Sequence[Any] = (0.0,)) ->
 def _foreign_factor(matrix: Any, message: str, ridges: Sequence[Any]) -> Any:
     """Return the same for a matrix on a device, or for a stack of them; nothing is overwritten."""
     xp, errors = namespace(matrix), np.linalg.LinAlgError
-    if _library(matrix) == "torch":
+    if library_of(matrix) == "torch":
         import torch
 
         errors = torch.linalg.LinAlgError
@@ -53,10 +53,6 @@ def _foreign_factor(matrix: Any, message: str, ridges: Sequence[Any]) -> Any:
         if bool(xp.all(xp.isfinite(factor))):  # CuPy does not tell otherwise
             return factor
     raise ValueError(message)
-
-
-def _library(x: Any) -> str:
-    return type(x).__module__.partition(".")[0]
 
 
 def at_once(n_columns: int) -> bool:
@@ -74,11 +70,11 @@ def solve_lower(factor: Any, right: Any, *, transposed: bool = False) -> Any:
     xp, is_vector = namespace(factor), right.ndim < factor.ndim
     columns = right[..., None] if is_vector else right
     system = xp.matrix_transpose(factor) if transposed else factor
-    if _library(factor) == "torch":
+    if library_of(factor) == "torch":
         import torch
 
         solved = torch.linalg.solve_triangular(system, columns, upper=transposed)
-    elif _library(factor) == "cupy" and factor.ndim == 2:
+    elif library_of(factor) == "cupy" and factor.ndim == 2:
         from cupyx.scipy.linalg import solve_triangular as solve_on_device
 
         solved = solve_on_device(factor, columns, lower=True, trans="T" if transposed else "N")

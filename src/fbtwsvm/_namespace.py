@@ -1,13 +1,14 @@
 """Arrays of other libraries (Torch, CuPy, array-api-strict) beside those of NumPy, through the array API standard.
 
 scikit-learn carries `array-api-compat`, so nothing has to be installed for it.  No library is imported here that the
-caller has not imported: an array brings its namespace along, and only `device="cuda"` imports Torch.
+caller has not imported: an array brings its namespace along, and only the parameter `device` imports Torch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def is_foreign(X: Any) -> bool:
     """Whether X is an array of Torch, CuPy or array-api-strict."""
     if type(X) is np.ndarray:
         return False
-    return type(X).__module__.partition(".")[0] in _LIBRARIES and hasattr(X, "shape") and hasattr(X, "dtype")
+    return library_of(X) in _LIBRARIES and hasattr(X, "shape") and hasattr(X, "dtype")
 
 
 def namespace(x: Any) -> Any:
@@ -50,9 +51,23 @@ def to_numpy(x: Any) -> Array:
     if _is_torch(x):
         x = x.detach()
         return np.asarray((x.float() if x.element_size() == 2 and x.is_floating_point() else x).cpu().numpy())
-    if type(x).__module__.startswith("cupy"):
+    if library_of(x) == "cupy":
         return np.asarray(x.get())
     return np.asarray(x._array)
+
+
+def plain(x: Any) -> Any:
+    """Return an array without its history of gradients; refuse a sparse one."""
+    if not _is_torch(x):
+        return x
+    if str(x.layout) != "torch.strided":
+        raise ValueError("Sparse tensors cannot be used: give X.to_dense().")
+    return x.detach()
+
+
+def dtype_name(x: Any) -> str:
+    """Return the precision of an array, as NumPy names it."""
+    return str(x.dtype).rpartition(".")[2]
 
 
 def like(values: Any, x: Any, dtype: Any = None) -> Any:
@@ -99,17 +114,21 @@ def as_float(x: Any, dtype: str) -> Any:
 def on_device(values: Array, device: str) -> Any:
     """Return an array of NumPy as a Torch tensor on a device."""
     torch = _torch_for(device)
-    return torch.from_numpy(np.ascontiguousarray(values)).to(device)
+    values = np.ascontiguousarray(values)
+    return torch.from_numpy(values if values.flags.writeable else values.copy()).to(device)
 
 
 def check_device(device: str) -> None:
     """Refuse a device that is not there, before any time is spent."""
     torch = _torch_for(device)
     try:
-        torch.empty(1, device=device)
+        torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"device={device!r} cannot be used by Torch here ({reason}): use device=None.") from error
+        raise ValueError(
+            f"device={device!r} cannot be used by Torch here ({reason}): use device=None; a fitted model takes "
+            "set_params(device=None)."
+        ) from error
 
 
 def _torch_for(device: str) -> Any:
@@ -120,8 +139,13 @@ def _torch_for(device: str) -> Any:
     return torch
 
 
+def library_of(x: Any) -> str:
+    """Return the name of the library of an array."""
+    return type(x).__module__.partition(".")[0]
+
+
 def _is_torch(x: Any) -> bool:
-    return type(x).__module__.partition(".")[0] == "torch"
+    return library_of(x) == "torch"
 
 
 def has_half_products(x: Any) -> bool:
@@ -150,7 +174,7 @@ def free_bytes(x: Any) -> int:
         free, _ = torch.cuda.mem_get_info(x.device)
         kept = torch.cuda.memory_reserved(x.device) - torch.cuda.memory_allocated(x.device)
         return int(_KEPT_FREE * (free + kept))
-    if type(x).__module__.startswith("cupy"):
+    if library_of(x) == "cupy":
         return int(_KEPT_FREE * x.device.mem_info[0])
     return _UNKNOWN_MEMORY
 
@@ -165,6 +189,16 @@ def multiply_into(x: Any, factor: float, out: Any) -> None:
         out[...] = namespace(x).astype(x * factor, out.dtype, copy=False)
 
 
+class _Products:
+    """How Torch multiplies is one setting for all threads: who wants full products now, and what it was before."""
+
+    def __init__(self) -> None:
+        self.lock, self.users, self.before = Lock(), 0, "highest"
+
+
+_PRODUCTS = _Products()
+
+
 @contextmanager
 def full_products(x: Any) -> Iterator[None]:
     """Return a context in which float32 products of Torch are not rounded to TF32, whatever the user has set."""
@@ -173,9 +207,15 @@ def full_products(x: Any) -> Iterator[None]:
         return
     import torch
 
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
+    with _PRODUCTS.lock:
+        if not _PRODUCTS.users:
+            _PRODUCTS.before = torch.get_float32_matmul_precision()
+            torch.set_float32_matmul_precision("highest")
+        _PRODUCTS.users += 1
     try:
         yield
     finally:
-        torch.set_float32_matmul_precision(before)
+        with _PRODUCTS.lock:
+            _PRODUCTS.users -= 1
+            if not _PRODUCTS.users:
+                torch.set_float32_matmul_precision(_PRODUCTS.before)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_feature_names, _check_sample_weight,
 
 from ._arrays import Array, tiles
 from ._log import shown, warn
-from ._namespace import check_device, device_of, is_foreign, like, on_device, to_numpy
+from ._namespace import check_device, device_of, is_foreign, like, on_device, to_numpy, zeros
 from .batch.choose_kernel import given_metric
 from .batch.fit import fit_rows, fits_in_memory
 from .batch.hold_out import group_numbers
@@ -31,7 +31,7 @@ from .batch.spool import Spool, are_chunks, chunks_of
 from .cluster.answers import accuracy, lazy_answers
 from .cluster.facts import look_at
 from .cluster.fit import fit_collection
-from .cluster.partitions import Partitions, given_weights, is_collection
+from .cluster.partitions import Partitions, is_collection
 from .cluster.rows import PartitionedRows
 from .device.answers import answer_on_device, answers_on_device, share_of_hits
 from .device.check import check_possible, checked_labels, checked_rows, checked_weights, some_rows
@@ -44,7 +44,7 @@ from .model.decision import Answers, AnswersOnly
 from .model.importances import gradients, importances
 from .model.inspection import Inspection
 from .model.mapping import Mapping
-from .model.rows import LARGE, SMALL, CheckedRows, check_class_names, row_bytes
+from .model.rows import LARGE, SMALL, CheckedRows, NothingToPart, check_class_names, row_bytes
 from .model.settings import Parameters
 from .online.after_fit import stream_from, unlearn_from, unlearn_ids_from
 from .online.inspect import MemoryReport, report
@@ -62,6 +62,7 @@ _MOST_WITH_IDS = 64 * 2**20  # bytes of training rows with ids, which a fit keep
 _SCALED_KERNELS = ("rbf", "laplacian", "linear")  # kernels that see columns by their scale
 _PREDICT_TILE = 8192  # rows mapped and decided at a time
 _DEVICE_TILE = 2**20  # rows that go to a device at a time
+_FLOATS = (np.float16, np.float32, np.float64)  # precisions of rows that go to a device as they are
 _USUAL = 1e15  # values up to which no check of their size is needed
 # Parameters that may change on a stream.
 ANY_TIME = ("tol", "max_iter", "n_jobs", "verbose", "random_state", "device", "precision")
@@ -79,7 +80,7 @@ class Learned:
     promised    the classes that the user has named in `partial_fit`; None if any label may come
     parameters  the parameters when the model was begun
     place       an empty array of the library, and on the device, of the rows of `fit`; None for all other rows.  It is
-                not part of copies and pickles, which can be read where there is no such device.
+                not part of pickles, which can be read where there is no such device.
     """
 
     model: Model
@@ -440,6 +441,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         self.device = device
         self.precision = precision
 
+    device: str | None = None  # for pickles of versions that had neither
+    precision: str = "high"
     _learned: Learned | None = None  # all that was learned; replaced in one step
     _checked_columns: dict[str, Any] | None = None  # of a copy on which scikit-learn notes the columns of a call
 
@@ -564,7 +567,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             else:
                 model, columns = self._fit(X, y, sample_weight, ids, groups)
         self._warn_of_gap(float(model.gaps.max()))
-        return self._publish(model, columns=columns, promised=None, place=X[:0, :] if is_foreign(X) else None)
+        return self._publish(
+            model, columns=columns, promised=None, place=zeros((0, X.shape[1]), X) if is_foreign(X) else None
+        )
 
     def _warn_of_spread(self, message: str | None) -> None:
         """Warn if columns differ so much in scale that the kernel sees only some of them."""
@@ -1005,7 +1010,12 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         `known` are the classes that a model has learned already, whose balance the model knows.
         """
         columns, first = self._columns, known is None
-        if type(X) is np.ndarray and X.dtype.kind == "f":
+        if (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.dtype in (np.float16, np.float32, np.float64)
+            and X.dtype.isnative
+        ):
             X = sent(X, str(self.device))
         if is_foreign(X):
             X = checked_rows(X, None if first else columns["n_features_in_"], type(self).__name__, self.precision)
@@ -1030,6 +1040,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             raise ValueError("sample_weight and ids cannot be given beside chunks: use class_weight, or partial_fit.")
         if groups is not None:
             raise ValueError("groups cannot be given beside chunks: give gamma as a number.")
+        if self.device is not None:
+            check_device(self.device)
         return self._fit_spooled(chunks_of(chunks), [])
 
     def _fit_spooled(self, chunks: Iterator[tuple[Any, Any]], weights: list[Any]) -> tuple[BatchModel, dict[str, Any]]:
@@ -1071,21 +1083,25 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         check_device(str(self.device))
         if y is None:
             raise ValueError("fit needs the labels y of a Dask collection.")
-        partitions, weights, number = Partitions(X, y, sample_weight), [], 0
+        partitions, weights = Partitions(X, y, sample_weight), []
+        probe = clone(self)
+        _check_feature_names(probe, partitions.X._meta, reset=True)
+        probe.n_features_in_ = partitions.n_columns
 
         def chunks() -> Iterator[tuple[Any, Any]]:
-            nonlocal number
             for p, rows, labels, given in partitions.in_order():
-                number = p
-                if len(labels) or rows.shape[0]:
-                    weights.append(given_weights(given, len(labels)))
-                    yield rows, np.asarray(labels)
+                if not len(labels) and not rows.shape[0]:
+                    continue
+                try:
+                    rows, labels, checked = _check_partition(probe, rows, labels, given)
+                    check_possible(rows, None, None)
+                except (ValueError, TypeError) as error:
+                    raise ValueError(f"Partition {p}: {error}") from error
+                weights.append(checked)
+                yield rows, labels
 
-        try:
-            model, columns = self._fit_spooled(chunks(), weights if sample_weight is not None else [])
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"Partition {number} or one before it: {error}") from error
-        return replace(model, n_passes=1, support=None, memberships=None), columns
+        model, _ = self._fit_spooled(chunks(), weights)
+        return replace(model, n_passes=1, support=None, memberships=None), probe._columns
 
     def _learn_collection(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> Self:
         """Learn the partitions of a Dask collection as chunks, in order: all of them, or none."""
@@ -1294,7 +1310,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def _goes_to_device(self, X: Any, method: str) -> bool:
         """Whether rows are answered on a device: because they are there, or because the user wants it."""
         self._fitted().check_namespace(X, method)
-        return is_foreign(X) or (self.device is not None and not sp.issparse(X))
+        if self.device is None or is_foreign(X) or sp.issparse(X):
+            return is_foreign(X)
+        return len(np.shape(X)) == 2 and np.shape(X)[0] > SMALL  # a few rows are answered faster here
 
     def _from_device(self, X: Any, method: str) -> Any:
         """Return what a method answers for rows on a device, there; for rows of NumPy, here.
@@ -1344,26 +1362,33 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     def _learn_on_device(self, X: Any, y: Any, classes: Any, sample_weight: Any, ids: Any) -> Self | None:
         """Learn a large chunk on its device; return None if the model learns it here."""
         model, parameters = self._model, parameters_of(self)
-        if ids is not None or np.ndim(X) != 2 or not learns_on_device(model, parameters, int(X.shape[0])):
+        if self.device is not None:
+            check_device(self.device)
+        if ids is not None or sp.issparse(X) or np.ndim(X) != 2:
+            return None
+        if not learns_on_device(model, parameters, int(np.shape(X)[0])):
             return None
         self._validate_params()
+        known = None if model is None else model.classes
+        if model is not None:
+            self._refuse_changed((*_OF_MAP, *_IN_SUMS))
+        try:
+            rows, columns = self._rows_on_device(X, y, sample_weight, known)
+        except NothingToPart:
+            return None  # a stream takes such a chunk
+        promised = self._promised(classes)
+        _refuse_unpromised(rows.classes, promised)
+        place = zeros((0, rows.n_columns), X) if is_foreign(X) else None
         if model is None:
-            rows, columns = self._rows_on_device(X, y, sample_weight)
-            promised = self._promised(classes)
-            _refuse_unpromised(rows.classes, promised)
             self._warn_of_spread(check_spread(some_rows(rows.X)))
             fresh = fit_on_device(parameters, rows)
+        elif len(rows.classes) > len(model.classes):
+            return None
         else:
             assert isinstance(model, BatchModel)
-            self._refuse_changed((*_OF_MAP, *_IN_SUMS))
-            rows, columns = self._rows_on_device(X, y, sample_weight, known=model.classes)
-            promised = self._promised(classes)
-            _refuse_unpromised(rows.classes, promised)
-            if len(rows.classes) > len(model.classes):
-                return None
             fresh = update_on_device(model, parameters, rows)
         self._warn_of_gap(float(fresh.gaps.max()))
-        return self._publish(fresh, columns=columns, promised=promised)
+        return self._publish(fresh, columns=columns, promised=promised, place=place)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._model is not None

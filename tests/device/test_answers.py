@@ -160,3 +160,45 @@ def test_dispatch_is_off_unless_it_is_switched_on():
         X, y = crowd(2500)
         model = FBTWSVM(**GIVEN).fit(there(X, PLACES[0]), y)
         assert model.predict(X).shape == (2500,)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_score_checks_labels_and_weights(place):
+    X, y = crowd(500)
+    model, rows = FBTWSVM(**GIVEN).fit(X, y), there(X, place)
+    assert model.score(rows, there(y[:, None], place)) == pytest.approx(model.score(X, y))
+    with pytest.raises(ValueError, match="one label for each row"):
+        model.score(rows, there(y[:1], place))
+    with pytest.raises(ValueError, match="every sample_weight is zero"):
+        model.score(rows, there(y, place), there(np.zeros(500), place))
+    assert model.score(rows, y.astype(np.uint16)) == pytest.approx(model.score(X, y))
+
+
+@needs_torch
+def test_full_products_of_several_threads():
+    """How Torch multiplies is one setting for all threads: it comes back when the last one is done."""
+    import torch
+
+    from fbtwsvm._namespace import full_products
+
+    x = torch.zeros(1)
+    torch.set_float32_matmul_precision("high")
+    try:
+        one, other = full_products(x), full_products(x)
+        one.__enter__()
+        other.__enter__()
+        one.__exit__(None, None, None)
+        assert torch.get_float32_matmul_precision() == "highest"
+        other.__exit__(None, None, None)
+        assert torch.get_float32_matmul_precision() == "high"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
+@needs_torch
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_model_file_does_not_ask_for_its_device(device, tmp_path):
+    X, y = crowd(2500)
+    model = FBTWSVM(**GIVEN, device=device).fit(X, y)
+    save(model, tmp_path / "model.fbt")
+    assert load(tmp_path / "model.fbt").device is None

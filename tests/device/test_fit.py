@@ -78,7 +78,7 @@ def test_weights_are_repeated_rows(place):
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("kind", ["text", "bool", "numpy", "float", "column"])
+@pytest.mark.parametrize("kind", ["text", "bool", "numpy", "float", "column", "uint16"])
 def test_labels_of_every_kind(place, kind):
     X, y = crowd()
     names = {
@@ -87,6 +87,7 @@ def test_labels_of_every_kind(place, kind):
         "numpy": y,
         "float": there(y.astype(np.float32), place),
         "column": there(y[:, None], place),
+        "uint16": there(y.astype(np.uint16), place),
     }[kind]
     fitted = FBTWSVM(**GIVEN).fit(there(X, place), names)
     expected = {"text": ["no", "yes"], "bool": [False, True]}.get(kind, [0, 1])

@@ -71,7 +71,7 @@ def test_products_of_rounded_rows_are_precise(n_columns):
     for one in (None, given):
         gram = products.add_gram(zero.clone(), rows, one)
         expected = exact.T @ (exact if one is None else exact * one[:, None])
-        np.testing.assert_allclose(gram.cpu(), expected.cpu(), rtol=2e-5)
+        np.testing.assert_allclose(gram.cpu(), expected.cpu(), rtol=3e-5)  # all errors have one sign: they add up
         assert bool((gram == gram.T).all()) or one is not None
 
 

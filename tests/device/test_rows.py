@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from devices import DEVICES, PLACES, crowd, there
+from devices import DEVICES, PLACES, crowd, needs_torch, there
 from fbtwsvm import FBTWSVM
 from fbtwsvm.device import home, rows
 
@@ -100,7 +100,7 @@ def test_dask_collections(device, expected):
     assert weighted.predict(given[0]).compute().shape == y.shape
     X[3000, 2] = np.nan
     bad = da.from_array(X, chunks=(700, 5))
-    with pytest.raises(ValueError, match=r"Partition [45] or one before it: .*NaN"):
+    with pytest.raises(ValueError, match=r"Partition 4: .*NaN"):
         FBTWSVM(**GIVEN, device=device).fit(bad, given[1])
     X[3000, 2] = 0.0
 
@@ -119,3 +119,68 @@ def test_torch_is_needed_for_a_device_only(monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'fbtwsvm\[gpu\]'"):
         FBTWSVM(**GIVEN, device="cuda").fit(X, y)
     FBTWSVM(**GIVEN).fit(X, y)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_integers_keep_their_digits(place):
+    """As of NumPy rows, integers of 32 bits and more are computed in double precision."""
+    X, y = crowd(2500)
+    times = np.round(1000 * X).astype(np.int64) + 1_700_000_000
+    given = {**GIVEN, "gamma": 2e-7}
+    other = FBTWSVM(**given).fit(times, y)
+    fitted = FBTWSVM(**given).fit(there(times, place), there(y, place))
+    assert np.mean(fitted.predict(times) == other.predict(times)) >= 0.99
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [">f4", ">f8", np.longdouble, np.float16])
+def test_rows_that_torch_does_not_know(device, dtype, expected):
+    X, y, _ = expected
+    given = X.astype(dtype)
+    given.flags.writeable = False
+    fitted = FBTWSVM(**GIVEN, device=device).fit(given, y.astype(">i4"))
+    assert fitted.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_bad_weights_of_a_collection_name_their_partition(device):
+    da = pytest.importorskip("dask.array")
+    X, y = crowd(1500)
+    weights = np.ones(1500)
+    weights[700:705] = -1.0
+    given = [da.from_array(part, chunks=(500, *part.shape[1:])) for part in (X, y, weights)]
+    with pytest.raises(ValueError, match=r"Partition 1: .*Negative"):
+        FBTWSVM(**GIVEN, device=device).fit(*given)
+
+
+@pytest.mark.parametrize("kind", ["array", "chunks", "partial_fit", "meta"])
+def test_a_device_that_is_not_there_is_told_first(kind):
+    if not DEVICES:
+        pytest.skip("Torch is not installed")
+    X, y = crowd(300)
+    model = FBTWSVM(**GIVEN, device="meta" if kind == "meta" else "cuda:77")
+    call, given = {"chunks": (model.fit, ([(X, y)],)), "partial_fit": (model.partial_fit, (X, y))}.get(
+        kind, (model.fit, (X, y))
+    )
+    with pytest.raises(ValueError, match=r"cannot be used by Torch here .*set_params\(device=None\)"):
+        call(*given)
+
+
+@needs_torch
+def test_tensors_with_gradients_and_sparse_ones():
+    import torch
+
+    X, y = crowd(2500)
+    rows = torch.asarray(X).requires_grad_()
+    fitted = FBTWSVM(**GIVEN).fit(rows, torch.asarray(y))
+    assert not fitted.predict_proba(rows).requires_grad
+    with pytest.raises(ValueError, match="Sparse tensors"):
+        FBTWSVM(**GIVEN).fit(torch.asarray(X).to_sparse(), torch.asarray(y))
+
+
+def test_a_model_does_not_hold_its_rows():
+    if not DEVICES:
+        pytest.skip("Torch is not installed")
+    rows, labels = (there(part, "torch") for part in crowd(2500))
+    model = FBTWSVM(**GIVEN).fit(rows, labels)
+    assert model._learned.place.untyped_storage().nbytes() == 0

@@ -114,3 +114,28 @@ def test_rows_of_numpy(device):
         model.partial_fit(X[part], y[part])
     assert isinstance(model_of(model), BatchModel)
     assert model.score(X, y) > 0.75
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_weights_of_classes_count_once(place):
+    """What class_weight adds to the weight of a stored row does not grow from chunk to chunk."""
+    X, y = crowd(9000)
+    model = FBTWSVM(**GIVEN, class_weight={0: 1.0, 1: 5.0})
+    for k in range(0, 9000, 3000):
+        model.partial_fit(there(X[k : k + 3000], place), there(y[k : k + 3000], place))
+        support = model_of(model).sums.support
+        np.testing.assert_allclose(support.weights, np.where(support.labels == 1, 5.0, 1.0))
+
+
+@needs_torch
+@pytest.mark.parametrize("device", DEVICES)
+def test_chunks_that_a_stream_takes(device):
+    """One class only, weights of zero, lists: as without a device."""
+    X, y = crowd(6000)
+    model = FBTWSVM(**GIVEN, device=device).partial_fit(X[:3000], np.zeros(3000, dtype=int), classes=[0, 1])
+    model.partial_fit(X[3000:].tolist(), y[3000:].tolist())
+    assert model.classes_.tolist() == [0, 1]
+    fitted = FBTWSVM(**GIVEN, device=device).fit(X, y)
+    before = fitted.predict(X)
+    fitted.partial_fit(X[:2000], y[:2000], sample_weight=np.zeros(2000))
+    assert np.mean(fitted.predict(X) == before) > 0.95

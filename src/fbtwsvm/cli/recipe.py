@@ -64,7 +64,7 @@ _PARAMETER_HELP = {
     "n_jobs": "Threads of a fit: none (BLAS decides), a number, or -1 for all; the model does not depend on it.",
     "random_state": "Seed of all random choices: an integer from 0 on.",
     "verbose": "0 prints nothing, 1 the steps of a fit, 2 also the progress of the solver.",
-    "device": "Where more than 20,000 rows are fitted: none (here), or cuda (a GPU, by Torch).",
+    "device": "Where more than 2,000 rows are fitted: none (here), or cuda (a GPU, by Torch).",
     "precision": "Precision of the features on a GPU: high (bf16) or highest.",
 }
 

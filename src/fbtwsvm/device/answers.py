@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, tiles
-from .._namespace import as_float, brought, device_of, full_products, is_foreign, like, namespace, to_numpy
+from .._namespace import as_float, device_of, dtype_name, full_products, is_foreign, like, namespace, to_numpy
 from ..model import _pair_loops
 from ..model.decision import VERY_MANY_CLASSES, Answers, PairRule, put_first
 from ..solver.products import row_values, width_of
+from .check import checked_labels, checked_weights
 from .maps import DeviceMap, maps_on_device
 
 _TILE_NUMBERS = 2**27  # features and margins that are held at a time
@@ -50,7 +51,7 @@ class DeviceRule:
         assert isinstance(rule, PairRule)
         self.rule, self.n_classes = rule, len(rule.planes)
         self.map = DeviceMap(answers.mapping, x[:0, :])
-        dtype = str(x.dtype).rpartition(".")[2]
+        dtype = dtype_name(x)
         self.first, self.second = np.triu_indices(self.n_classes, 1)
         planes = np.concatenate([rule.planes[self.first, self.second], rule.planes[self.second, self.first]])
         padded = np.zeros((len(planes), width_of(planes.shape[1])))
@@ -91,17 +92,20 @@ class DeviceRule:
         values = xp.abs(row_values(self.map.rows(X), self.planes)).T
         count = len(self.first)
         near_first, near_second = values[:, :count], values[:, count:]
-        floor, dtype = _pair_loops.FLOOR, str(X.dtype).rpartition(".")[2]
+        floor, dtype = _pair_loops.FLOOR, dtype_name(X)
         offset, slope = (like(part[self.first, self.second], X, dtype) for part in (offsets, self.rule.decision.slopes))
         ratio = xp.log(xp.clip(near_first, floor, None)) - xp.log(xp.clip(near_second, floor, None))
         both_zero = (near_first <= floor) & (near_second <= floor)
         return xp.where(both_zero, xp.zeros_like(ratio), slope * (ratio - offset))
 
     def _winners_of_tile(self, X: Any) -> Any:
-        margins = self._margins(X, self.rule.decision.offsets)
+        return self._winners(self._margins(X, self.rule.decision.offsets))
+
+    def _winners(self, margins: Any) -> Any:
+        """Return the index of the class of each row, from its margins."""
         if self.rule.decision.multiclass == "vote" and self.n_classes > 2:
             scores = _pair_loops.vote_scores(self._square(to_numpy(margins)))
-            return like(scores.argmax(axis=1), X, np.int64)
+            return like(scores.argmax(axis=1), margins, np.int64)
         return self._walk(margins)
 
     def _walk(self, margins: Any) -> Any:
@@ -136,7 +140,7 @@ class DeviceRule:
         margins = self._margins(X, offsets)
         values = score(self._square(to_numpy(margins)))
         if with_winner:
-            values = put_first(values, to_numpy(self._winners_of_tile(X)))
+            values = put_first(values, to_numpy(self._winners(margins)))
         return like(values, X, np.float64)
 
 
@@ -144,17 +148,22 @@ def labels_like(classes: Array, winners: Any) -> Any:
     """Return the labels of winners: on their device if labels are numbers, else as an array of NumPy."""
     if classes.dtype.kind not in "iufb":
         return classes[to_numpy(winners)]
+    if classes.dtype.kind == "u":  # Torch hardly computes with most of these
+        return like(classes[to_numpy(winners)], winners)
     return namespace(winners).take(like(classes, winners), winners)
 
 
 def share_of_hits(predicted: Any, y: Any, weights: Any) -> float:
     """Return the share of the rows, by weight, whose labels were predicted."""
-    if not is_foreign(predicted):
-        hits = np.asarray(predicted) == to_numpy(y)
-        return float(np.average(hits, weights=None if weights is None else to_numpy(weights)))
+    n = int(predicted.shape[0])
+    labels = checked_labels(y, n, predicted)
+    if not is_foreign(predicted) or not is_foreign(labels):
+        labels, predicted = to_numpy(labels), to_numpy(predicted)
     xp = namespace(predicted)
-    hits = xp.astype(predicted == brought(y, predicted), xp.float64)
-    if weights is None:
+    hits = xp.astype(predicted == labels, xp.float64)
+    given = checked_weights(weights, n, predicted)
+    if given is None:
         return float(xp.mean(hits))
-    given = brought(weights, predicted, np.float64)
+    if not float(xp.sum(given)) > 0:
+        raise ValueError("There is no row to score: every sample_weight is zero.")
     return float(xp.sum(hits * given) / xp.sum(given))

@@ -8,7 +8,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import Array
-from .._namespace import as_float, brought, has_half_products, is_foreign, like, namespace, rows_at, to_numpy
+from .._namespace import (
+    as_float,
+    brought,
+    dtype_name,
+    has_half_products,
+    is_foreign,
+    like,
+    namespace,
+    plain,
+    rows_at,
+    to_numpy,
+)
 from ..model.check_values import check_limit
 from ..model.rows import SMALL
 
@@ -29,6 +40,7 @@ def check_possible(X: Any, ids: Any, groups: Any) -> None:
 
 def checked_rows(X: Any, n_columns: int | None, name: str, precision: str) -> Any:
     """Return rows in the precision in which they are mapped; refuse those that cannot be learned."""
+    X = plain(X)
     xp = namespace(X)
     if X.ndim != 2:
         raise ValueError(
@@ -43,17 +55,19 @@ def checked_rows(X: Any, n_columns: int | None, name: str, precision: str) -> An
         raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {n_columns} features as input")
     if xp.isdtype(X.dtype, "complex floating"):
         raise ValueError("Complex data not supported")
-    rows = as_float(X, _precision(X, precision))
-    largest = float(xp.max(xp.abs(rows)))
-    if not np.isfinite(largest) or not bool(xp.all(xp.isfinite(rows))):
+    wanted = _precision(X, precision)
+    given = X if xp.isdtype(X.dtype, "real floating") else as_float(X, wanted)
+    largest = float(xp.max(xp.abs(given)))  # NaN if there is one
+    if not np.isfinite(largest):
         raise ValueError("Input X contains NaN or infinity: fill gaps first, or drop these rows.")
-    return check_limit(largest, rows)
+    return check_limit(largest, given, wanted)
 
 
 def _precision(X: Any, precision: str) -> str:
-    """Return float64 for rows that have it, unless they are rounded to bf16 anyway."""
+    """Return float64 for float64 rows and for integers of many digits, unless they are rounded to bf16 anyway."""
     rounded = precision == "high" and has_half_products(X)
-    return "float64" if str(X.dtype).endswith("float64") and not rounded else "float32"
+    precise = any(dtype_name(X).endswith(name) for name in ("float64", "int32", "int64"))
+    return "float64" if precise and not rounded else "float32"
 
 
 def checked_labels(y: Any, n: int, place: Any) -> Any:
@@ -64,6 +78,7 @@ def checked_labels(y: Any, n: int, place: Any) -> Any:
         from sklearn.utils.validation import column_or_1d
 
         y = column_or_1d(y, warn=True)
+        y = y if y.dtype.isnative else y.astype(y.dtype.newbyteorder("="))
     elif y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1 or y.shape[0] != n:
@@ -73,7 +88,10 @@ def checked_labels(y: Any, n: int, place: Any) -> Any:
 
         if y.dtype.kind not in "iub":
             check_classification_targets(y)
-        return y if y.dtype.kind not in "iufb" else like(y, place)
+        return like(y, place) if y.dtype.kind in "ifb" or y.dtype == np.uint8 else y
+    y = plain(y)
+    if dtype_name(y) in ("uint16", "uint32", "uint64"):  # Torch hardly computes with them
+        return to_numpy(y)
     xp = namespace(y)
     if xp.isdtype(y.dtype, "real floating") and not bool(xp.all(y == xp.floor(y))):  # NaN too
         raise ValueError("Unknown label type: continuous. Labels are integers, booleans or texts.")
@@ -84,9 +102,8 @@ def checked_weights(weights: Any, n: int, place: Any) -> Any:
     """Return weights on the device of `place`, in float64; None if every row counts alike."""
     if weights is None:
         return None
-    if isinstance(weights, int | float):
-        weights = np.full(n, float(weights))
-    given = brought(weights, place, np.float64)
+    weights = plain(weights) if is_foreign(weights) else np.asarray(weights, dtype=np.float64)
+    given = brought(weights if weights.ndim else np.full(n, float(weights)), place, np.float64)
     xp = namespace(given)
     if given.ndim != 1 or given.shape[0] != n:
         raise ValueError(f"sample_weight has the shape {tuple(given.shape)}: give one weight for each of the rows.")

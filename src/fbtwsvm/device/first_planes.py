@@ -145,7 +145,7 @@ class _Pushed:
         xp = namespace(gradient)
         share = 1.0 / (self.width + self.p / self.t + self.q / self.s)
         curvature = zeros((len(self.near), self.rows.shape[1], self.rows.shape[1]), self.rows)
-        products.add_zone_grams(curvature, self.rows, _in_precision_of(self.rows, xp.sqrt(self.box * share)))
+        products.add_zone_grams(curvature, self.rows, products.vectors_like(self.rows, xp.sqrt(self.box * share)))
         factors = self.algebra.hessian_factors(self.near, [curvature[k, ...] for k in range(len(self.near))])
         nothing = xp.zeros_like(self.t)
         towards_zero = self._direction(gradient, share, factors, nothing, nothing)
@@ -179,8 +179,3 @@ class _Pushed:
             ways = xp.where(change < 0.0, -values / change, xp.full_like(values, np.inf))
             most = xp.minimum(most, xp.min(ways, axis=1, keepdims=True))
         return most
-
-
-def _in_precision_of(rows: Any, values: Any) -> Any:
-    """Return values in the precision of what is computed from rows."""
-    return products.vectors_like(rows, values)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import tiles
-from .._namespace import as_float, device_of, like, multiply_into, namespace
+from .._namespace import as_float, device_of, dtype_name, like, multiply_into, namespace
 from ..features import FourierFeatures, NystroemFeatures
 from ..model.mapping import Mapping
 from ..solver.products import width_of
@@ -77,7 +77,7 @@ class DeviceMap:
 
 def _waves(transformer: FourierFeatures, x: Any, scale: float) -> Callable[[Any, Any], None]:
     """Return the function that writes Fourier features; the phase is the frequency of a column of ones."""
-    dtype = str(x.dtype).rpartition(".")[2]
+    dtype = dtype_name(x)
     frequencies = like(np.vstack([transformer.frequencies_, transformer.phases_]), x, dtype)
     factor = scale * float(np.sqrt(2.0 / transformer.n_components))
 
@@ -91,7 +91,7 @@ def _waves(transformer: FourierFeatures, x: Any, scale: float) -> Callable[[Any,
 
 def _similarities(transformer: NystroemFeatures, x: Any, scale: float) -> Callable[[Any, Any], None]:
     """Return the function that writes Nystroem features."""
-    dtype = str(x.dtype).rpartition(".")[2]
+    dtype = dtype_name(x)
     landmarks = transformer.landmarks_
     landmarks = np.asarray(landmarks.toarray() if hasattr(landmarks, "toarray") else landmarks, dtype=np.float64)
     metric = np.ones(landmarks.shape[1]) if transformer.metric_ is None else np.asarray(transformer.metric_)

@@ -11,9 +11,20 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, tiles
-from .._namespace import as_float, free_bytes, is_foreign, like, namespace, on_device, rows_at, to_numpy, zeros
+from .._namespace import (
+    as_float,
+    dtype_name,
+    free_bytes,
+    is_foreign,
+    like,
+    namespace,
+    on_device,
+    rows_at,
+    to_numpy,
+    zeros,
+)
 from ..features.kernels import Kernel
-from ..model.rows import TrainingRows, present_classes, weights_by_name
+from ..model.rows import NothingToPart, TrainingRows, present_classes, weights_by_name
 
 _BLOCK = 2**20  # rows that go to the device at a time
 _SHARE_OF_ROWS = 0.25  # of the free memory of the device: rows that take less go there at once, to stay
@@ -71,7 +82,7 @@ class DeviceRows:
     @property
     def dtype(self) -> str:
         """The precision of the rows."""
-        return str(self.place.dtype).rpartition(".")[2]
+        return dtype_name(self.place)
 
     @cached_property
     def order(self) -> Any:
@@ -214,12 +225,14 @@ def _coded(y: Any, weights: Any, place: Any, known: Array | None) -> tuple[Array
     xp = namespace(place)
     if not is_foreign(y):
         present = np.ones(len(y), dtype=bool) if weights is None else to_numpy(weights) > 0
+        if not present.any():
+            raise NothingToPart("Every sample_weight is zero: there is no row to learn from.")
         names = np.unique(y[present])
         classes = present_classes(names)[0] if known is None else np.union1d(known, names)
         return classes, like(np.minimum(np.searchsorted(classes, y), len(classes) - 1), place, np.int64)
     present = y if weights is None else y[weights > 0]
     if not present.shape[0]:
-        present_classes(np.zeros(1), np.zeros(1))  # raises the error of rows without any weight
+        raise NothingToPart("Every sample_weight is zero: there is no row to learn from.")
     numbers = xp.astype(y, xp.int64, copy=False) if y.dtype == xp.bool else y
     names = to_numpy(xp.unique_values(present))
     classes = present_classes(names)[0] if known is None else np.union1d(known, names)

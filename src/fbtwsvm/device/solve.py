@@ -11,7 +11,7 @@ import numpy as np
 from .._arrays import Array
 from .._linalg import lower_factor
 from .._log import LOG, warn
-from .._namespace import as_float, device_of, like, namespace, zeros
+from .._namespace import as_float, device_of, dtype_name, like, namespace, to_numpy, zeros
 from ..batch.solve import Calibration
 from ..model.decision import Decision
 from ..model.membership import Extremes, Ranges, memberships_on_device
@@ -105,7 +105,7 @@ def _is_definite(gram: Any, ridge: float) -> bool:
 def memberships(home: DeviceHome, means: Any, settings: Settings) -> tuple[Extremes, Any]:
     """Return the extremes of the distances to the class means, and these distances, (n, n_classes) on the device."""
     n_classes = home.n_classes
-    distances = zeros((home.rows.n, n_classes), home.rows.place, _working(home))
+    distances = zeros((home.rows.n, n_classes), home.rows.place, home.rows.dtype)
     extremes = Extremes(n_classes)
     if settings.membership == "none":
         return extremes, distances
@@ -115,19 +115,15 @@ def memberships(home: DeviceHome, means: Any, settings: Settings) -> tuple[Extre
     return extremes, distances
 
 
-def _working(home: DeviceHome) -> str:
-    return home.rows.dtype
-
-
 def _write_distances(rows: Tiles, state: tuple[Any, Any]) -> None:
     """Write the squared distances of rows to the means; rounding errors become zero, as in `membership.clean`."""
     means, distances = state
     xp = namespace(means)
-    norms = as_float(xp.sum(means * means, axis=1), str(distances.dtype).rpartition(".")[2])
+    norms = as_float(xp.sum(means * means, axis=1), dtype_name(distances))
     for tile in rows:
         sizes = products.row_squares(tile.rows)[:, None] + norms
         found = sizes - 2.0 * products.row_values(tile.rows, means).T
-        noise = 16.0 * float(np.finfo(str(found.dtype).rpartition(".")[2]).eps)
+        noise = 16.0 * float(np.finfo(dtype_name(found)).eps)
         distances[tile.numbers, :] = xp.where(found < noise * sizes, xp.zeros_like(found), found)
 
 
@@ -141,12 +137,8 @@ def _add_extremes(extremes: Extremes, k: int, distances: Any) -> None:
     noisy = own >= distances
     infinity = xp.full_like(distances, np.inf)
     for group, chosen in enumerate((noisy, xp.logical_not(noisy))):
-        extremes.nearest[group, k] = _here(xp.min(xp.where(chosen, own, infinity), axis=0))
-        extremes.farthest[group, k] = _here(xp.max(xp.where(chosen, own, -infinity), axis=0))
-
-
-def _here(values: Any) -> list[float]:
-    return [float(value) for value in values]
+        extremes.nearest[group, k] = to_numpy(xp.min(xp.where(chosen, own, infinity), axis=0))
+        extremes.farthest[group, k] = to_numpy(xp.max(xp.where(chosen, own, -infinity), axis=0))
 
 
 def boxes_of(home: DeviceHome, distances: Any, ranges: Ranges, settings: Settings) -> Any:

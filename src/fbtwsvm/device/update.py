@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._namespace import full_products, like, namespace, rows_at
+from .._namespace import dtype_name, full_products, like, namespace, rows_at
 from ..batch.fit import batch_model
 from ..batch.model import BatchModel
 from ..batch.prepare import Prepared
@@ -79,7 +79,8 @@ def _update(model: BatchModel, parameters: Parameters, rows: DeviceRows) -> Batc
     solution, widths = solve_planes(settings, joined, boxes, every.grams, calibration, planes, fixed)
     decision = _decide(settings, solution, home.labels_of(wanted), sums, class_weights)
     solved = DeviceSolved(solution, decision, every, extremes, ranges, boxes, widths)
-    here = _JoinedHere(joined, rows, model.mapping, support, class_weights)
+    here = _JoinedHere(joined, rows, model.mapping, replace(support, weights=support.weights * factors[support.labels]))
+    here.class_weights = class_weights
     sample = rows.subset(wanted[:0])
     numbers = joined.number(wanted)
     prepared = Prepared(model.classes, settings, model.gamma, sample, model.mapping, here, None, numbers, factors, seed)
@@ -146,7 +147,7 @@ class _Joined(DeviceHome):
     def boxes(self, new: Any) -> GivenBoxes:
         """Return the boxes of all rows, from those of new ones."""
         xp, parts = namespace(new), []
-        dtype = str(new.dtype).rpartition(".")[2]
+        dtype = dtype_name(new)
         for k, own in enumerate(self.places):
             parts.append(new[int(self.home.starts[k]) : int(self.home.starts[k + 1]), :])
             parts.append(like(self.kept_boxes[own], new, dtype))
@@ -170,12 +171,9 @@ class _Joined(DeviceHome):
 class _JoinedHere(Here):
     """The same rows, brought here."""
 
-    def __init__(
-        self, joined: _Joined, rows: DeviceRows, mapping: Mapping, support: SupportRows, class_weights: Array
-    ) -> None:
+    def __init__(self, joined: _Joined, rows: DeviceRows, mapping: Mapping, support: SupportRows) -> None:
         super().__init__(rows, mapping)
-        self.joined, self.support = joined, support
-        self.starts, self.class_weights = joined.starts, class_weights
+        self.joined, self.support, self.starts = joined, support, joined.starts
 
     def take(self, numbers: Array) -> MappedRows:
         """Return the rows with these numbers."""
@@ -186,13 +184,8 @@ class _JoinedHere(Here):
         weights = np.empty(len(numbers))
         rows[new], rows[~new] = first.rows, self.support.rows[kept]
         weights[new] = first.weights
-        weights[~new] = self.support.weights[kept] * self.factors[labels[~new]]
+        weights[~new] = self.support.weights[kept]
         return MappedRows(numbers, rows, labels, weights)
-
-    @property
-    def factors(self) -> Array:
-        """Factors of class_weight="balanced"."""
-        return self.rows.factors
 
     def raw(self, numbers: Array) -> Any:
         """Return the rows with these numbers as they are before the map."""

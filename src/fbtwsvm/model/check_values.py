@@ -30,9 +30,9 @@ def check_values(X: Any) -> float:
     )
 
 
-def check_limit(largest: float, rows: Any) -> Any:
-    """Return rows on a device, with this largest value: in float64 if too small for float32; or refuse them."""
-    dtype = np.dtype(str(rows.dtype).rpartition(".")[2])
+def check_limit(largest: float, rows: Any, precision: str) -> Any:
+    """Return rows on a device, with this largest value, in a precision, or in float64 if too small; or refuse them."""
+    dtype = np.dtype(precision)
     if largest > _LARGEST[str(dtype)]:
         raise ValueError(
             f"X holds the value {largest:g}: beyond {_LARGEST[str(dtype)]:g}, squares of {dtype} numbers cannot be "

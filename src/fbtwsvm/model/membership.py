@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, compiled, compiled_exactly, tiles
-from .._namespace import like, namespace
+from .._namespace import dtype_name, like, namespace
 from .._threads import Threads, each_in
 
 _TILE = 1024  # rows per product
@@ -103,7 +103,7 @@ def membership(own, other, farthest, low, high, noisy, usual):
 def memberships_on_device(own: Any, others: Any, k: int, ranges: Ranges) -> Any:
     """Return what `membership` does for all rows of class k on a device: (n, n_opponents)."""
     xp = namespace(others)
-    low, high = (like(part[k], others, str(others.dtype).rpartition(".")[2]) for part in (ranges.low, ranges.high))
+    low, high = (like(part[k], others, dtype_name(others)) for part in (ranges.low, ranges.high))
     constant = like(ranges.high[k] - ranges.low[k] <= 1e-9 * np.maximum(ranges.high[k], _SMALLEST), others)
     share = xp.where(own[:, None] >= others, xp.full_like(others, ranges.noisy), xp.full_like(others, ranges.usual))
     part = share * (1.0 - xp.sqrt(xp.clip(own / (float(ranges.farthest[k]) + _DELTA), 0.0, 1.0)))[:, None]

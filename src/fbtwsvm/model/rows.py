@@ -236,14 +236,18 @@ def distinct_rows(X: Any, labels: Array) -> tuple[Array, Array]:
     return first, np.array([numbers[key] for key in keys], dtype=np.int64)
 
 
+class NothingToPart(ValueError):  # noqa: N818 (what users see is a ValueError)
+    """There are not two classes among the rows with a weight."""
+
+
 def present_classes(y: Array, weights: Array | None = None) -> tuple[Array, Array]:
     """Return the sorted classes of the rows of positive weight, and the class index of each row (0 for other rows)."""
     present = np.ones(len(y), dtype=bool) if weights is None else weights > 0
     if not present.any():
-        raise ValueError("Every sample_weight is zero: there is no row to learn from.")
+        raise NothingToPart("Every sample_weight is zero: there is no row to learn from.")
     classes, indices = np.unique(y[present], return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(
+        raise NothingToPart(
             f"The data holds one class only ({classes[0]}): fit needs two classes or more"
             + (" among the rows with a positive weight." if not present.all() else ".")
         )

@@ -28,8 +28,8 @@ class PlaneAlgebra:
     def __init__(self, grams: Sequence[Array], reg: Array, near: Sequence[int], each: Each) -> None:
         self._grams, self._reg, self._each = grams, reg, each
         self._factors = dict(zip(near, each(self._gram_factor, near), strict=True))
-        self._at_once = is_foreign(grams[0]) and at_once(grams[0].shape[0])
-        self._stacked = namespace(grams[0]).stack(list(grams)) if self._at_once else None
+        together = is_foreign(grams[0]) and at_once(grams[0].shape[0])
+        self._stacked = namespace(grams[0]).stack(list(grams)) if together else None
 
     def _gram_factor(self, a: int) -> Array:
         message = (

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, tiles
-from .._namespace import as_float, has_fast_double, like, namespace, zeros
+from .._namespace import as_float, has_fast_double, like, namespace
 
 _ROWS_OF_GRAM = 4096  # rows of a Gram matrix that are added up in float32; sums of more rows lose definiteness
 _ROWS_OF_HESSIAN = 16384  # the same of a Hessian
-_ROWS_OF_SUM = 16384  # and of a sum of rows
+_ROWS_OF_SUM = 1024  # and of a sum of bf16 rows
 _MOST_DOUBLE = 800  # columns of bf16 rows up to which their product in float64 takes less time
 _DOUBLE_NUMBERS = 2**25  # numbers that are in float64 at a time
 _AT_ONCE = 2**26  # numbers up to which the rows of several planes are multiplied at once
@@ -54,15 +54,12 @@ def vectors_like(rows: Any, vectors: Any) -> Any:
 
 def weighted_sums(weights: Any, rows: Any) -> Any:
     """Return sum_i w_i h_i (n_sums, D) in float64, for weights (n_sums, n)."""
-    xp, total = namespace(rows), zeros((weights.shape[0], rows.shape[1]), rows)
+    xp = namespace(rows)
     if not is_half(rows):
-        given = vectors_like(rows, weights)
-        for part in tiles(0, rows.shape[0], _ROWS_OF_SUM):
-            total += as_float(xp.matmul(given[:, part], rows[part, :]), "float64")
-        return total
+        return as_float(xp.matmul(vectors_like(rows, weights), rows), "float64")
     count, parts = weights.shape[0], _thirds(as_float(weights, "float32").T)
     sums = _half_product_in_float64(rows, parts, _ROWS_OF_SUM)[:, : 3 * count]
-    return total + xp.sum(xp.reshape(sums, (-1, 3, count)), axis=1).T
+    return xp.sum(xp.reshape(sums, (-1, 3, count)), axis=1).T
 
 
 def add_gram(total: Any, rows: Any, weights: Any | None = None) -> Any:

@@ -48,7 +48,9 @@ class _Classifier:
 
     def write(self, estimator: FBTWSVM, writer: Writer) -> dict[str, Any]:
         """Write it."""
-        parameters = {name: PARAMETER.write(value, writer) for name, value in estimator.get_params(deep=False).items()}
+        given = estimator.get_params(deep=False)
+        del given["device"]  # where a model computes is not part of it: it may be read where there is no such device
+        parameters = {name: PARAMETER.write(value, writer) for name, value in given.items()}
         if not hasattr(estimator, "classes_"):
             return {"parameters": parameters, "learned": None, "stage": None}
         model = model_of(estimator)
