@@ -15,6 +15,7 @@ def run(plan):
     X, y, _ = made_rows(n)
     X_test, y_test, _ = made_rows(n // 10, seed=1000)
     grid = {"gamma": [GAMMA * 2.0**k for k in range(-2, 3)]}
+    grid["membership"] = None
     grid |= {"C": [10.0**k for k in range(-2, 3)], "reg": [10.0**k for k in range(-4, 1)]}
     search = FBTWSVMCV(model(features, metric="none"), **grid, cv=3, sample=None, early_stop=False, random_state=0)
     _, spent = timed(search.fit, X, y)
