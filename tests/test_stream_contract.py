@@ -128,7 +128,7 @@ def test_probabilities_of_very_many_classes_are_near_those_of_all_pairs(n_classe
     few = model.predict_proba(X)
     np.testing.assert_allclose(few.sum(axis=1), 1.0)
     np.testing.assert_array_equal(few.argmax(axis=1), model.predict(X))
-    monkeypatch.setattr("fbtwsvm.model.decision._VERY_MANY_CLASSES", 10**9)
+    monkeypatch.setattr("fbtwsvm.model.decision.VERY_MANY_CLASSES", 10**9)
     every = model.predict_proba(X)
     np.testing.assert_array_equal(few.argmax(axis=1), every.argmax(axis=1))
     assert np.abs(few - every).mean() < 1e-3

@@ -63,7 +63,10 @@ def test_frames_give_series_and_frames(method):
     if expected.ndim == 2:
         assert computed.columns.tolist() == (columns if method == "gradients" else estimator.classes_.tolist())
     pd.testing.assert_frame_equal(pd.DataFrame(answers._meta), pd.DataFrame(computed).iloc[:0], check_index_type=False)
-    assert np.array_equal(computed.to_numpy(), expected)
+    if method == "predict":
+        assert np.array_equal(computed, expected)
+    else:  # rounding depends on how many rows are multiplied at a time
+        np.testing.assert_allclose(computed.to_numpy(), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_nothing_is_computed_before_it_is_asked_for(fitted):

@@ -65,8 +65,10 @@ _PARAMETER_HELP = {
     "random_state": "Seed of all random choices: an integer from 0 on.",
     "verbose": "0 prints nothing, 1 the steps of a fit, 2 also the progress of the solver.",
     "device": "Where more than 2,000 rows are fitted: none (here), or cuda (a GPU, by Torch).",
-    "precision": "Precision of the features on a GPU: high (bf16) or highest.",
+    "device_precision": "Precision of the features on a GPU: high (bf16) or highest.",
 }
+_PARAMETERS = {"device_precision": "precision"}  # options that are named otherwise than the parameter
+_OPTIONS = {parameter: name for name, parameter in _PARAMETERS.items()}
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Recipe:
 
     def estimator(self) -> FBTWSVM:
         """Return the classifier, or refuse the parameter that is wrong."""
-        values = {"random_state": 0, **self.parameters}
+        values = {"random_state": 0, **{_PARAMETERS.get(name, name): value for name, value in self.parameters.items()}}
         if values.get("drift_detector") == "hoeffding":
             values["drift_detector"] = HoeffdingDrift()
         try:
@@ -91,8 +93,8 @@ class Recipe:
             invalid = re.match(r"The '(\w+)' parameter", str(error))
             if invalid is None:
                 raise typer.BadParameter(str(error)) from error
-            name = invalid[1]
-            text = f"--{name.replace('_', '-')} cannot be {values[name]!r}. {_PARAMETER_HELP[name]}"
+            name = _OPTIONS.get(invalid[1], invalid[1])
+            text = f"--{name.replace('_', '-')} cannot be {values[invalid[1]]!r}. {_PARAMETER_HELP[name]}"
             raise typer.BadParameter(text) from error
         return model
 
@@ -108,9 +110,12 @@ class Recipe:
         return [flags.get(name, "--" + name.replace("_", "-")) for name in (*self.columns, *self.parameters)]
 
     def refuse_changes(self, estimator: FBTWSVM, choices: Choices, path: Path) -> None:
-        """Refuse options that differ from what the model in a file was made with."""
+        """Refuse options that differ from what the model in a file was made with; the device may be another one."""
         wanted = self.estimator().get_params(deep=False)
         for name in self.parameters:
+            if name in ("device", "device_precision"):
+                estimator.set_params(**{_PARAMETERS.get(name, name): wanted[_PARAMETERS.get(name, name)]})
+                continue
             present = getattr(estimator, name)
             if wanted[name] != present and not (isinstance(present, HoeffdingDrift) and name == "drift_detector"):
                 raise typer.BadParameter(_FIXED.format(path, name.replace("_", "-"), present))
@@ -220,9 +225,9 @@ def _options() -> tuple[Any, ...]:
     config = option("config", Path | None, text, panel)
     parameters = []
     for name, value in (FBTWSVM().get_params(deep=False) | {"random_state": 0}).items():
-        default = "none" if value is None else value
-        text = f"{_PARAMETER_HELP[name]} [default: {default}]"
-        parameters.append(option(name, str | None, text, panel, values=_words(name)))
+        default, shown = "none" if value is None else value, _OPTIONS.get(name, name)
+        text = f"{_PARAMETER_HELP[shown]} [default: {default}]"
+        parameters.append(option(shown, str | None, text, panel, values=_words(name)))
     return (*columns, config, *parameters)
 
 

@@ -32,7 +32,7 @@ from ..solver.row_reader import GivenBoxes
 from .home import DeviceHome
 
 SAMPLED = 50_000  # rows of each class
-_MOST_STEPS = 40
+_MOST_STEPS = 100  # few planes need so many: those near a small class that push a very large one
 _BYTES = 200  # that a row takes in a plane while it is solved
 _OF_WAY = 0.99  # share of the way to where a first variable becomes zero, which a step may go
 _OF_TOL, _OF_TOL_OF_ALL = 0.2, 0.01  # planes of a sample are solved to so many times tol, and those of all rows

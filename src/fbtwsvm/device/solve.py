@@ -201,7 +201,8 @@ def solve_planes(
     todo = ~np.eye(n_classes, dtype=bool) & (pushed | (box.sum(axis=0) > 0))
     start = Start(_no_factor, np.empty(0), todo, box, fixed_sums=sums, planes=first)
     narrowest = min(max(_OF_TOL * options.tol, _NARROWEST), WIDEST)
-    steps = np.full(n_classes, MOST_STEPS if home.held is None else FEW_STEPS)
+    # From planes of other settings more steps pay than first planes of all rows.
+    steps = np.full(n_classes, FEW_STEPS if first is None and home.held is not None else MOST_STEPS)
     zones, narrow = np.full(n_classes, WIDEST), min(_OF_SMALL * options.tol, WIDEST)
     begin = FirstTask(home, boxes, problem, grams, zones)
     rest = todo

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, tiles
-from .._namespace import as_float, has_fast_double, like, namespace
+from .._namespace import as_float, has_fast_double, like, namespace, zeros
 
-_ROWS_OF_GRAM = 4096  # rows of a Gram matrix that are added up in float32; sums of more rows lose definiteness
+_ROWS_OF_GRAM = 4096  # rows of a Gram matrix, or of a sum, that are added up in float32
 _ROWS_OF_HESSIAN = 16384  # the same of a Hessian
-_ROWS_OF_SUM = 1024  # and of a sum of bf16 rows
+_ROWS_OF_SUM = 1024  # and of a sum of bf16 rows, which loses more
 _MOST_DOUBLE = 800  # columns of bf16 rows up to which their product in float64 takes less time
 _DOUBLE_NUMBERS = 2**25  # numbers that are in float64 at a time
 _AT_ONCE = 2**26  # numbers up to which the rows of several planes are multiplied at once
@@ -42,6 +42,8 @@ def row_values(rows: Any, vectors: Any) -> Any:
     xp = namespace(rows)
     if not is_half(rows):
         return xp.matmul(vectors_like(rows, vectors), rows.T)
+    if _in_double(rows):
+        return as_float(xp.matmul(as_float(vectors, "float64"), as_float(rows, "float64").T), "float32")
     count, parts = vectors.shape[0], _thirds(as_float(vectors, "float32").T)
     values = _half_product(rows, parts)[:, : 3 * count]
     return xp.sum(xp.reshape(values, (-1, 3, count)), axis=1).T
@@ -54,9 +56,13 @@ def vectors_like(rows: Any, vectors: Any) -> Any:
 
 def weighted_sums(weights: Any, rows: Any) -> Any:
     """Return sum_i w_i h_i (n_sums, D) in float64, for weights (n_sums, n)."""
-    xp = namespace(rows)
-    if not is_half(rows):
-        return as_float(xp.matmul(vectors_like(rows, weights), rows), "float64")
+    xp, double = namespace(rows), _in_double(rows)
+    if not is_half(rows) or double:
+        precision, total = "float64" if double else _working(rows), zeros((weights.shape[0], rows.shape[1]), rows)
+        for part in tiles(0, rows.shape[0], max(1, _DOUBLE_NUMBERS // rows.shape[1]) if double else _ROWS_OF_GRAM):
+            product = xp.matmul(as_float(weights[:, part], precision), as_float(rows[part, :], precision))
+            total += as_float(product, "float64")
+        return total
     count, parts = weights.shape[0], _thirds(as_float(weights, "float32").T)
     sums = _half_product_in_float64(rows, parts, _ROWS_OF_SUM)[:, : 3 * count]
     return xp.sum(xp.reshape(sums, (-1, 3, count)), axis=1).T
