@@ -270,8 +270,10 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     verbose : int, default=0
         1 prints the steps of a fit, 2 also the progress of the solver.  The logger "fbtwsvm" gets them in any case.
     device : str or None, default=None
-        Where rows of NumPy are fitted and classified: None is here, "cuda" or "cuda:1" a GPU, by Torch.  Rows that are
-        given as Torch tensors or CuPy arrays are always fitted and classified on their own device.
+        Where rows of NumPy, frames, chunks and Dask collections are fitted and classified: None is here, "cuda" or
+        "cuda:1" a GPU, any other name a device of Torch.  Up to 2,000 rows are fitted and answered here, and
+        `partial_fit` learns chunks of fewer than 10,000 rows here.  Rows that are given as Torch tensors or CuPy arrays
+        are fitted and classified on their own device.  See docs/gpu.md.
     precision : {"high", "highest"}, default="high"
         Precision of the features on a GPU.  "high" rounds them to bf16 where the GPU multiplies such numbers fast; the
         planes are then solved for the rounded features, and their duality gap is true for these.  "highest" has the
@@ -534,7 +536,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame, Dask collection} of shape (n_samples, n_features), or chunks
+        X : {array-like, sparse matrix, data frame, tensor, Dask collection} of shape (n_samples, n_features), or chunks
             Training rows.  float32 stays float32 (but the exact kernel of small data works in float64), everything else
             becomes float64.  A memory map (`np.memmap`) of floats is read in place.  Without `y`: something that
             yields (X, y) chunks anew each time it is iterated over, such as a list; they are written to a temporary

@@ -33,8 +33,9 @@ def stream_from(fit: BatchModel, parameters: Parameters) -> StreamModel:
         stream = start_from_sums(fit, parameters)
     else:
         raise ValueError(
-            "This model was saved by version 0.5.0, without what is needed to continue from so large a fit. Fit it "
-            "again, or give all rows to partial_fit, in chunks."
+            "This model is without what is needed to continue from so large a fit: it was saved by version 0.5.0, or "
+            "fitted on a device, where sums of more than 2 GiB are not kept. Fit it again with fewer features, or give "
+            "all rows to partial_fit, in chunks."
         )
     stream.lineage = fit.lineage or stream.lineage
     return stream

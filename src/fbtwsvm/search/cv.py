@@ -347,10 +347,8 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         """Try all candidates on the rows of the search."""
         sample = self._sample_rows(y, weights)
         scorer = None if self.scoring is None else check_scoring(estimator, self.scoring)
-        splits, groups = (
-            self._splits(X if not is_foreign(X) else y, y, sample, groups),
-            None if groups is None else groups[sample],
-        )
+        splits = self._splits(y if is_foreign(X) else X, y, sample, groups)  # X only tells how many rows there are
+        groups = None if groups is None else groups[sample]
         kind = DeviceFolds if is_foreign(X) else Folds
         folds = kind(estimator, rows_at(X, sample), y[sample], weights[sample], groups, splits, scorer)
         self.scorer_, self.n_splits_ = scorer, len(folds)
