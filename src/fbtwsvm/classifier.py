@@ -1311,7 +1311,10 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
 
     def _goes_to_device(self, X: Any, method: str) -> bool:
         """Whether rows are answered on a device: because they are there, or because the user wants it."""
-        self._fitted().check_namespace(X, method)
+        learned = self._fitted()
+        if self.device is None and learned.place is None and type(X) is np.ndarray:
+            return False  # one row is answered in microseconds
+        learned.check_namespace(X, method)
         if self.device is None or is_foreign(X) or sp.issparse(X):
             return is_foreign(X)
         return len(np.shape(X)) == 2 and np.shape(X)[0] > SMALL  # a few rows are answered faster here
