@@ -18,7 +18,7 @@ from ._arrays import Array
 _LIBRARIES = ("torch", "cupy", "array_api_strict")
 _FAST_DOUBLE = ((6, 0), (7, 0), (8, 0), (9, 0), (10, 0))  # compute capability of P100, V100, A100, H100 to H200, B200
 _UNKNOWN_MEMORY = 4 * 2**30  # bytes that are used on a device which does not tell how many it has
-_KEPT_FREE = 0.8  # share of the free memory of a device that mapped rows may take, together with all other arrays
+_USABLE = 0.8  # share of the free memory of a device that arrays may take
 
 
 def is_foreign(X: Any) -> bool:
@@ -150,20 +150,22 @@ def _is_torch(x: Any) -> bool:
 
 def has_half_products(x: Any) -> bool:
     """Whether products of bf16 numbers are fast, and added up in float32, on the device of an array."""
-    if not _is_torch(x) or x.device.type != "cuda":
-        return False
-    import torch
-
-    return bool(torch.cuda.get_device_capability(x.device) >= (8, 0))
+    return _capability(x) >= (8, 0)
 
 
 def has_fast_double(x: Any) -> bool:
     """Whether float64 products on the GPU of an array take at most twice the time of float32 ones."""
+    return _capability(x) in _FAST_DOUBLE
+
+
+def _capability(x: Any) -> tuple[int, int]:
+    """Return the compute capability of the GPU that a tensor is on; (0, 0) for all other arrays."""
     if not _is_torch(x) or x.device.type != "cuda":
-        return False
+        return 0, 0
     import torch
 
-    return tuple(torch.cuda.get_device_capability(x.device)) in _FAST_DOUBLE
+    major, minor = torch.cuda.get_device_capability(x.device)
+    return int(major), int(minor)
 
 
 def free_bytes(x: Any) -> int:
@@ -173,9 +175,9 @@ def free_bytes(x: Any) -> int:
 
         free, _ = torch.cuda.mem_get_info(x.device)
         kept = torch.cuda.memory_reserved(x.device) - torch.cuda.memory_allocated(x.device)
-        return int(_KEPT_FREE * (free + kept))
+        return int(_USABLE * (free + kept))
     if library_of(x) == "cupy":
-        return int(_KEPT_FREE * x.device.mem_info[0])
+        return int(_USABLE * x.device.mem_info[0])
     return _UNKNOWN_MEMORY
 
 

@@ -44,7 +44,7 @@ from .model.decision import Answers, AnswersOnly
 from .model.importances import gradients, importances
 from .model.inspection import Inspection
 from .model.mapping import Mapping
-from .model.rows import LARGE, SMALL, CheckedRows, NothingToPart, check_class_names, row_bytes
+from .model.rows import LARGE, SMALL, CheckedRows, TooFewClasses, check_class_names, row_bytes
 from .model.settings import Parameters
 from .online.after_fit import stream_from, unlearn_from, unlearn_ids_from
 from .online.inspect import MemoryReport, report
@@ -1379,7 +1379,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             self._refuse_changed((*_OF_MAP, *_IN_SUMS))
         try:
             rows, columns = self._rows_on_device(X, y, sample_weight, known)
-        except NothingToPart:
+        except TooFewClasses:
             return None  # a stream takes such a chunk
         promised = self._promised(classes)
         _refuse_unpromised(rows.classes, promised)

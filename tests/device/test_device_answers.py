@@ -137,8 +137,6 @@ def test_a_model_fitted_there_is_saved_and_loaded_here(place, tmp_path):
 
 @pytest.mark.parametrize("place", PLACES)
 def test_public_arrays_follow_the_rows_under_dispatch_only(place, monkeypatch):
-    pytest.importorskip("scipy")
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     X, y = crowd(2500)
     rows = there(X, place)
     model = FBTWSVM(**GIVEN, memory=50).fit(rows, there(y, place))

@@ -1,8 +1,8 @@
 """First planes on a device: an interior-point method, on some rows of each class.
 
-From planes of zero, Newton's method would need many short steps if only a few rows push a plane.  An interior-point
-method needs a dozen steps whatever the rows are.  Each plane solves, with the hinge smoothed over a zone of width d as
-in `solver.newton`, x_i = 1 + h_i.u, and duals alpha_i = c_i t_i with c_i = C w_i s_i:
+From planes of zero, Newton's method would need many short steps if only a few rows push a plane.  The number of steps
+of an interior-point method hardly depends on that.  Each plane solves, with the hinge smoothed over a zone of width d
+as in `solver.newton`, x_i = 1 + h_i.u, and duals alpha_i = c_i t_i with c_i = C w_i s_i:
 
     G u + sum c_i t_i h_i = 0                       u is a stationary point
     x_i + d / 2 - d t_i + p_i - q_i = 0             so are the t_i

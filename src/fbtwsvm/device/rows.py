@@ -24,7 +24,7 @@ from .._namespace import (
     zeros,
 )
 from ..features.kernels import Kernel
-from ..model.rows import NothingToPart, TrainingRows, present_classes, weights_by_name
+from ..model.rows import NO_ROWS, TooFewClasses, TrainingRows, present_classes, weights_by_name
 
 _BLOCK = 2**20  # rows that go to the device at a time
 _SHARE_OF_ROWS = 0.25  # of the free memory of the device: rows that take less go there at once, to stay
@@ -203,6 +203,8 @@ def arrange_on_device(
 ) -> DeviceRows:
     """Sort checked rows by class, on the device of `place`; `known` are classes that there may be besides."""
     xp = namespace(place)
+    if weights is not None and not bool(xp.any(weights > 0)):
+        raise TooFewClasses(NO_ROWS)
     classes, codes = _coded(y, weights, place, known)
     if weights is not None:
         codes = xp.where(weights > 0, codes, xp.full_like(codes, -1))
@@ -225,14 +227,10 @@ def _coded(y: Any, weights: Any, place: Any, known: Array | None) -> tuple[Array
     xp = namespace(place)
     if not is_foreign(y):
         present = np.ones(len(y), dtype=bool) if weights is None else to_numpy(weights) > 0
-        if not present.any():
-            raise NothingToPart("Every sample_weight is zero: there is no row to learn from.")
         names = np.unique(y[present])
         classes = present_classes(names)[0] if known is None else np.union1d(known, names)
         return classes, like(np.minimum(np.searchsorted(classes, y), len(classes) - 1), place, np.int64)
     present = y if weights is None else y[weights > 0]
-    if not present.shape[0]:
-        raise NothingToPart("Every sample_weight is zero: there is no row to learn from.")
     numbers = xp.astype(y, xp.int64, copy=False) if y.dtype == xp.bool else y
     names = to_numpy(xp.unique_values(present))
     classes = present_classes(names)[0] if known is None else np.union1d(known, names)

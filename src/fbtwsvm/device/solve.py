@@ -157,18 +157,16 @@ def boxes_of(home: DeviceHome, distances: Any, ranges: Ranges, settings: Setting
     return xp.concat(parts, axis=0)
 
 
-def solve_on_device(
-    settings: Settings, home: DeviceHome, wanted: Array, sums: Sums | None = None, first: Array | None = None
-) -> DeviceSolved:
-    """Solve every plane; `wanted` are the numbers of the calibration rows, `first` are planes to start from."""
-    sums = class_sums(home) if sums is None else sums
+def solve_on_device(settings: Settings, home: DeviceHome, wanted: Array) -> DeviceSolved:
+    """Solve every plane; `wanted` are the numbers of the calibration rows."""
+    sums = class_sums(home)
     means = sums.totals / like(home.class_weights, sums.totals, np.float64)[:, None]
     extremes, distances = memberships(home, means, settings)
     ranges = extremes.ranges(settings.mu, settings.membership)
     LOG.info("class means and memberships found")
     boxes = GivenBoxes(boxes_of(home, distances, ranges, settings))
     sums = replace(sums, grams=definite(sums.grams, settings.reg, home.rows.classes))
-    solution, widths = solve_planes(settings, home, boxes, sums.grams, home.take(wanted), first)
+    solution, widths = solve_planes(settings, home, boxes, sums.grams, home.take(wanted))
     decision = decide(settings, home, wanted, solution)
     return DeviceSolved(solution, decision, sums, extremes, ranges, boxes, widths)
 

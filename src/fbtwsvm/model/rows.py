@@ -236,18 +236,21 @@ def distinct_rows(X: Any, labels: Array) -> tuple[Array, Array]:
     return first, np.array([numbers[key] for key in keys], dtype=np.int64)
 
 
-class NothingToPart(ValueError):  # noqa: N818 (what users see is a ValueError)
+class TooFewClasses(ValueError):  # noqa: N818 (what users see is a ValueError)
     """There are not two classes among the rows with a weight."""
+
+
+NO_ROWS = "Every sample_weight is zero: there is no row to learn from."
 
 
 def present_classes(y: Array, weights: Array | None = None) -> tuple[Array, Array]:
     """Return the sorted classes of the rows of positive weight, and the class index of each row (0 for other rows)."""
     present = np.ones(len(y), dtype=bool) if weights is None else weights > 0
     if not present.any():
-        raise NothingToPart("Every sample_weight is zero: there is no row to learn from.")
+        raise TooFewClasses(NO_ROWS)
     classes, indices = np.unique(y[present], return_inverse=True)
     if len(classes) < 2:
-        raise NothingToPart(
+        raise TooFewClasses(
             f"The data holds one class only ({classes[0]}): fit needs two classes or more"
             + (" among the rows with a positive weight." if not present.all() else ".")
         )

@@ -65,12 +65,7 @@ class DeviceFolds(Folds):
 
     def fold(self, params: Params, number: int) -> Any:
         """Map the rows of a fold, with these parameters of the map."""
-        train, test = self.splits[number]
-        if not len(train) or not len(test):
-            raise ValueError("The fold has no rows in the sample of the search: raise sample, or set it to None.")
-        parameters = self._parameters(params)
-        if "gamma" in params:
-            parameters = replace(parameters, metric=self.metric(parameters.metric, number))
+        train, test, parameters = self._of_fold(params, number)
         rows, seed = self._arranged(parameters, train), parameters.seed()
         mapping, _, wanted = map_of(parameters, rows, seed, grows=False)
         with full_products(rows.place):

@@ -124,14 +124,19 @@ class Folds:
         _, rows, _, _ = ordered(parameters, self.X[part], self.y[part], self.weights[part])
         return TrialRows(rows, None if self.groups is None else self.groups[part], parameters.seed())
 
-    def fold(self, params: Params, number: int) -> Fold:
-        """Prepare the rows of a fold, with these parameters of the map."""
+    def _of_fold(self, params: Params, number: int) -> tuple[Array, Array, Parameters]:
+        """Return the training and test rows of a fold, by their places, and all parameters with its metric."""
         train, test = self.splits[number]
         if not len(train) or not len(test):
             raise ValueError("The fold has no rows in the sample of the search: raise sample, or set it to None.")
         parameters = self._parameters(params)
         if "gamma" in params:
             parameters = replace(parameters, metric=self.metric(parameters.metric, number))
+        return train, test, parameters
+
+    def fold(self, params: Params, number: int) -> Fold:
+        """Prepare the rows of a fold, with these parameters of the map."""
+        train, test, parameters = self._of_fold(params, number)
 
         def mapped(mapping: Mapping) -> Array | None:
             shared = self._share(mapping)

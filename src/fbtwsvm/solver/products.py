@@ -28,7 +28,7 @@ def is_half(rows: Any) -> bool:
 
 
 def width_of(n_columns: int) -> int:
-    """Return the number of columns that rows are stored with: zeros are added, so that rows begin at even addresses."""
+    """Return the number of columns that rows are stored with: zeros fill up 16 bytes of bf16."""
     return -(-n_columns // _ALIGNED) * _ALIGNED
 
 
