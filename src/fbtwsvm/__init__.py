@@ -29,6 +29,12 @@ _HOMES = {
     "merge": "tree_merge",
     "save": "export.modelfile",
 }
+# Folders and modules with public names in them
+_MODULES = ("data", "evaluate", "export", "features", "online", "river")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
@@ -36,4 +42,6 @@ def __getattr__(name: str) -> Any:
         with without_collection():
             value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
         return value
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -46,6 +46,7 @@ from .model.inspection import Inspection
 from .model.mapping import Mapping
 from .model.rows import LARGE, SMALL, CheckedRows, TooFewClasses, check_class_names, row_bytes
 from .model.settings import Parameters
+from .model.summary import Summarised, summary
 from .online.after_fit import stream_from, unlearn_from, unlearn_ids_from
 from .online.inspect import MemoryReport, report
 from .online.model import StreamModel
@@ -158,7 +159,7 @@ def noted_column(name: str) -> Any:
     return property(read, write, delete)
 
 
-class FBTWSVM(ClassifierMixin, BaseEstimator):
+class FBTWSVM(ClassifierMixin, Summarised):
     """Fuzzy bounded twin support vector machine.
 
     For every ordered pair of classes (a, b) there is one plane that lies near the rows of a and pushes those of b away.
@@ -218,8 +219,8 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         "dag" goes through the classes in the order of `classes_`, each against the winner so far (from 24 classes on it
         computes only 2 (n_classes - 1) plane values for each row).  "vote" takes the class that wins most pairs.
     decision : {"calibrated", "value", "distance"}, default="calibrated"
-        What a pair of classes compares: plane values with an offset learned on left-out rows, plain values |h.u|, or
-        the paper's distances |h.u| / ||w||.
+        What a pair of classes compares: plane values with an offset learned on left-out rows, plain values ``|h.u|``,
+        or the paper's distances ``|h.u| / ||w||``.
     class_weight : dict, "balanced" or None, default=None
         Factors on the weights of the rows of each class.  Classes that a dict does not name have a factor of one.  A
         dict that names a class which cannot occur, and omits one that can, is refused; on a stream every class can
@@ -273,7 +274,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Where rows of NumPy, frames, chunks and Dask collections are fitted and classified: None is here, "cuda" or
         "cuda:1" a GPU, any other name a device of Torch.  Up to 2,000 rows are fitted and answered here, and
         `partial_fit` learns chunks of fewer than 10,000 rows here.  Rows that are given as Torch tensors or CuPy arrays
-        are fitted and classified on their own device.  See docs/gpu.md.
+        are fitted and classified on their own device.  See the guide, "On a GPU".
     precision : {"high", "highest"}, default="high"
         Precision of the features on a GPU.  "high" rounds them to bf16 where the GPU multiplies such numbers fast; the
         planes are then solved for the rounded features, and their duality gap is true for these.  "highest" has the
@@ -283,7 +284,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
-    planes_ : ndarray of shape (n_classes, n_classes, n_components_ + 1)
+    planes_ : ndarray of shape (n_classes, n_classes, `n_components_` + 1)
         planes_[a, b] is the plane near class a that pushes class b: weights of the features, then the bias.  The
         features of the exact kernel are the similarities to the distinct training rows.
     support_ : ndarray of shape (n_support,)
@@ -304,11 +305,11 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Relative duality gap of every plane; zero on the diagonal.
     gamma_ : float or None
         The gamma in use; None where the kernel or the map has none.
-    metric_ : ndarray of shape (n_features_in_,)
+    metric_ : ndarray of shape (`n_features_in_`,)
         The factors of the columns in use; ones where there is no metric.
     n_rounds_ : int
         Number of rounds in which the metric was learned; 0 if it was not.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
         Importance of each column; all sum to 1.  How fast the probability of the predicted class changes, per standard
         deviation of the column, on average over rows that the model holds (training rows, landmarks, or rows kept of a
         linear model); equal shares if nothing changes at all.  Computed when it is read.  A model without such rows,
@@ -317,7 +318,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         Number of features after the map.
     n_features_in_ : int
         Number of columns seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if X had names that are all strings.
 
     See Also
@@ -532,7 +533,7 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
         sums of its classes and at most `memory` support rows of each, whichever is smaller.  Chunks, and dense rows of
         which `n_components` features would take more than 2 GiB, are mapped tile by tile, several times over, and the
         mapped rows are never held all at once.  The rows of a Dask collection stay where they are: only sums over
-        them, and a few of the rows, are brought here.  See docs/dask.md.
+        them, and a few of the rows, are brought here.  See the guide, "Many machines".
 
         Parameters
         ----------
@@ -973,6 +974,9 @@ class FBTWSVM(ClassifierMixin, BaseEstimator):
             Print it, or use its parts: stored rows with their ids, memberships and dual variables.
         """
         return report(self._fitted().model)
+
+    def _summary(self) -> dict[str, str]:
+        return {} if self._learned is None else summary(self)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any) -> tuple[BatchModel, dict[str, Any]]:
         """Check rows and fit them."""

@@ -6,14 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from river import base
+
+try:
+    import pandas as pd
+    from river import base
+except ImportError as error:
+    raise ImportError("RiverFBTWSVM needs river: pip install 'fbtwsvm[river]'.") from error
 
 from ._arrays import Array
 from .classifier import FBTWSVM, learn_checked, model_of
 from .model.check_values import check_values
 from .model.rows import CheckedRows
 from .online.warm_up import WarmUpModel
+
+__all__ = ["RiverFBTWSVM"]
 
 _USUAL = 1e15  # values up to which no check of their size is needed
 

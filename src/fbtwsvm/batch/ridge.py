@@ -1,7 +1,7 @@
 """A quick judge of feature maps: ridge regression of the labels on mapped rows, some of which are held out.
 
-It ranks maps as the planes do (docs/defaults.md), in a small part of their time: one Gram matrix serves all classes,
-and those of the folds add up to that of the training rows.
+It ranks maps as the planes do (docs/benchmarks/defaults.md), in a small part of their time: one Gram matrix serves all
+classes, and those of the folds add up to that of the training rows.
 """
 
 from __future__ import annotations

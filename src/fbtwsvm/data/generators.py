@@ -15,6 +15,8 @@ import numpy as np
 
 from .._arrays import Array
 
+__all__ = ["GENERATORS", "Generator", "Hyper", "Led", "Rbf", "Rtg", "Sea", "make"]
+
 _BLOCK = 65_536  # rows drawn with one seed
 _SEGMENTS = np.array(
     [

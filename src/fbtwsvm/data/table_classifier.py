@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
@@ -36,6 +36,7 @@ from ..classifier import (
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
 from ..model.rows import CheckedRows
+from ..model.summary import Summarised, summary
 from ..online.inspect import MemoryReport
 from ..online.unlearn import Unlearned
 from ..online.warm_up import warm_up_rows
@@ -130,7 +131,7 @@ class _Known(NamedTuple):
         return {} if self.classes is None else {"classes": self.classes}
 
 
-class TableClassifier(ClassifierMixin, BaseEstimator):
+class TableClassifier(ClassifierMixin, Summarised):
     """An FBTWSVM for tables: columns of unequal scale, categories, dates and gaps.
 
     Numbers are brought to one scale, categories become one-hot columns, dates and times become days since 1970 (UTC),
@@ -176,11 +177,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         Labels, sorted.
     encoded_names_ : list of str
         Names of the encoded columns.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
         Importance of each column; all sum to 1.  Zero for columns that are dropped.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if the tables have names.
 
     See Also
@@ -262,6 +263,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         parts = np.split(state.estimator.feature_importances_, ends[:-1])
         shares = {column.name: float(part.sum()) for column, part in zip(columns.columns, parts, strict=True)}
         return np.array([shares.get(name, 0.0) for name in state.order])
+
+    def _summary(self) -> dict[str, str]:
+        return {} if self._state is None else summary(self._state.estimator, self._state.columns.names)
 
     @property
     def _columns(self) -> dict[str, Any]:

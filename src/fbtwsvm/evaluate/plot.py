@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from ..search.cv import FBTWSVMCV
 
+__all__ = ["decision_regions", "figure_of_search", "importances", "planes", "prequential_curve", "search"]
+
 _MARGIN = 0.08  # of the range of the rows, around them
 _POINT: dict[str, Any] = {"s": 14, "edgecolor": "white", "linewidth": 0.4, "zorder": 2}
 _ZERO: dict[str, Any] = {"linewidth": 2.2, "linestyle": "solid"}  # where the value of a plane is zero

@@ -33,6 +33,8 @@ from ..model.standard_columns import StandardColumns
 from ..online._committee_loops import SMALL
 from ..online.committee import CommitteeRule
 
+__all__ = ["export_onnx"]
+
 _OPSET, _IR = 17, 8  # versions that all recent runtimes can read
 
 

@@ -66,7 +66,7 @@ class AdditiveIntersectionFeatures(FeatureMap):
         return np.concatenate(parts, axis=1).astype(X.dtype, copy=False)
 
     def gradient(self, X: Array, weights: Array) -> Array:
-        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""
+        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before, a row for each."""
         return additive_gradient(X, weights, self._spectrum()[1], self.sample_interval)
 
     def _spectrum(self) -> tuple[Array, Array]:

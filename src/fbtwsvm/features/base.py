@@ -37,7 +37,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return X
 
     def gradient(self, X: Array, weights: Array) -> Array:
-        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""
+        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before, a row for each."""
         raise NotImplementedError
 
     def _check_rows(self, X: Any) -> Any:

@@ -29,11 +29,11 @@ class ExactKernel(FeatureMap):
 
     Attributes
     ----------
-    rows_ : array of shape (n_samples, n_features_in_)
+    rows_ : array of shape (n_samples, `n_features_in_`)
         The training rows.
     gamma_ : float
         The value of gamma in use.
-    metric_ : ndarray of shape (n_features_in_,) or None
+    metric_ : ndarray of shape (`n_features_in_`,) or None
         The factors in use.
 
     Examples
@@ -68,5 +68,5 @@ class ExactKernel(FeatureMap):
         return np.asarray(matrix, dtype=X.dtype)
 
     def gradient(self, X: Array, weights: Array) -> Array:
-        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""
+        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before, a row for each."""
         return scaled_kernel_gradient(self, self.rows_.astype(X.dtype, copy=False), X, weights)

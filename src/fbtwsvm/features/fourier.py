@@ -40,13 +40,13 @@ class FourierFeatures(FeatureMap):
 
     Attributes
     ----------
-    frequencies_ : ndarray of shape (n_features_in_, n_components)
+    frequencies_ : ndarray of shape (`n_features_in_`, n_components)
         The frequencies omega_j, multiplied by the metric.
     phases_ : ndarray of shape (n_components,)
         The phases, in [0, 2 pi).
     gamma_ : float
         The value of gamma in use.
-    metric_ : ndarray of shape (n_features_in_,) or None
+    metric_ : ndarray of shape (`n_features_in_`,) or None
         The factors in use.
 
     Examples
@@ -124,7 +124,7 @@ class FourierFeatures(FeatureMap):
         return None if self.kernel == "skewed_intersection" else WaveLoop(self.frequencies_, self.phases_)
 
     def gradient(self, X: Array, weights: Array) -> Array:
-        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""
+        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before, a row for each."""
         shift = SKEW if self.kernel == "skewed_intersection" else None
         return wave_gradient(X, weights, self.frequencies_, self.phases_, shift)
 

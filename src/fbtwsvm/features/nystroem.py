@@ -47,7 +47,7 @@ class NystroemFeatures(FeatureMap):
 
     Attributes
     ----------
-    landmarks_ : array of shape (n_components, n_features_in_)
+    landmarks_ : array of shape (n_components, `n_features_in_`)
         The landmarks.
     landmark_indices_ : ndarray of shape (n_components,) or None
         Indices of the landmarks in the training rows; None for "kmeans".
@@ -55,7 +55,7 @@ class NystroemFeatures(FeatureMap):
         The matrix L^-T.
     gamma_ : float
         The value of gamma in use.
-    metric_ : ndarray of shape (n_features_in_,) or None
+    metric_ : ndarray of shape (`n_features_in_`,) or None
         The factors in use.
 
     Examples
@@ -140,11 +140,11 @@ class NystroemFeatures(FeatureMap):
 
         Parameters
         ----------
-        landmarks : {ndarray, sparse matrix} of shape (n_components, n_features_in_)
+        landmarks : {ndarray, sparse matrix} of shape (n_components, `n_features_in_`)
             The new landmarks.
         gamma : float or None, default=None
             Another gamma; None leaves gamma and metric as they are.
-        metric : array of shape (n_features_in_,) or None, default=None
+        metric : array of shape (`n_features_in_`,) or None, default=None
             The factors of the columns to go with another gamma.
 
         Returns
@@ -180,7 +180,7 @@ class NystroemFeatures(FeatureMap):
         return RbfLoop(self.landmarks_, self.metric_, self.gamma_, self.normalisation_)
 
     def gradient(self, X: Array, weights: Array) -> Array:
-        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before: (n_samples, n_features_in_)."""
+        """Return the gradients of weights_i.z(x) at rows x_i, dense and checked before, a row for each."""
         landmarks = self.landmarks_.astype(X.dtype, copy=False)
         return scaled_kernel_gradient(self, landmarks, X, weights @ self.normalisation_.T)
 

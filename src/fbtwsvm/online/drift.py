@@ -9,6 +9,8 @@ import numpy as np
 
 from .._arrays import Array, compiled
 
+__all__ = ["HoeffdingDrift"]
+
 _LOG_TWO = math.log(2.0)
 LOG_CHANCE = math.log(1e4)  # minus the logarithm of the default confidence
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import check_random_state
@@ -26,6 +26,7 @@ from ..cluster.fit import gather
 from ..cluster.partitions import is_collection
 from ..device.check import checked_labels, checked_rows, checked_weights
 from ..model.rows import LARGE, CheckedRows
+from ..model.summary import Summarised, summary
 from .device_folds import DeviceFolds
 from .folds import Folds
 from .grid import steps, values_to_try
@@ -37,7 +38,7 @@ _LISTS = ["array-like", _COUNT, None]
 _FROM_EACH_CLASS = 10  # rows of each class that a sample has at least, if the class has them
 
 
-class FBTWSVMCV(ClassifierMixin, BaseEstimator):
+class FBTWSVMCV(ClassifierMixin, Summarised):
     """FBTWSVM with its parameters chosen by cross-validation.
 
     A plain grid search fits every candidate in every fold from scratch.  This search maps the rows once for each gamma
@@ -112,7 +113,7 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
         on all rows of the search; otherwise what the candidate or the estimator says.
     n_rounds_ : int
         Number of rounds in which these factors were learned.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
         Importance of each column for `best_estimator_`; all sum to 1.
     best_score_ : float
         The best mean score.
@@ -409,6 +410,16 @@ class FBTWSVMCV(ClassifierMixin, BaseEstimator):
             raise AttributeError("This search did not fit the best candidate (refit=False): use best_params_.")
         best: FBTWSVM = self.best_estimator_
         return best
+
+    def _summary(self) -> dict[str, str]:
+        if not hasattr(self, "best_params_"):
+            return {}
+        best = ", ".join(
+            f"{name} = {format(value, '.4g') if isinstance(value, Real) else value}"
+            for name, value in self.best_params_.items()
+        )
+        found = {"best": best, "score": f"{self.best_score_:.4f}"}
+        return found | summary(self.best_estimator_) if hasattr(self, "best_estimator_") else found
 
     @property
     def feature_importances_(self) -> Array:

@@ -1,6 +1,6 @@
 """Parts of a model file: parameters, feature maps, decision rules, rows.
 
-docs/model_files.md describes the format for readers in other languages.
+docs/guide/model_files.md describes the format for readers in other languages.
 """
 
 from __future__ import annotations

@@ -1,0 +1,62 @@
+"""What was chosen and learned, in a few words: the line above a fitted model in a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
+
+from ..features.exact import ExactKernel
+from ..features.fourier import FourierFeatures
+from ..features.nystroem import NystroemFeatures
+
+_MAPS = {ExactKernel: "exact kernel", FourierFeatures: "Fourier features", NystroemFeatures: "Nystroem landmarks"}
+_STAGES = {"batch": "{:,} support rows", "warm_up": "a stream in its warm-up", "stream": "a stream, {:,} rows kept"}
+_NAMED = 3  # columns with the largest factors
+
+
+def summary(model: Any, names: Any = None) -> dict[str, str]:
+    """Return what a fitted FBTWSVM has chosen: rows, kernel, features, metric.
+
+    Parameters
+    ----------
+    model : FBTWSVM
+        A fitted model.
+    names : sequence of str, default=None
+        Names of its columns; those that it knows, or numbers from 0 on, if None.
+    """
+    inside, gamma = model.inspect(), model.gamma_
+    found = {"rows": f"{inside.seen:,} of {len(model.classes_)} classes ({_STAGES[inside.stage].format(inside.kept)})"}
+    kernel = model.kernel if isinstance(model.kernel, str) else "of your own"
+    found["kernel"] = kernel if gamma is None else f"{kernel}, gamma = {gamma:.4g}"
+    mapping = model._model.mapping
+    kind = _MAPS.get(type(mapping.transformer), "the columns" if mapping.transformer is None else "")
+    kind = kind or type(mapping.transformer).__name__
+    found["features"] = f"{model.n_components_:,} ({kind})"
+    if mapping.metric is None:
+        found["metric"] = "none: all columns count alike"
+    else:
+        names = getattr(model, "feature_names_in_", None) if names is None else names
+        largest = np.argsort(-model.metric_, kind="stable")[:_NAMED]
+        most = ", ".join(str(column if names is None else names[column]) for column in largest)
+        origin = f"learned in {model.n_rounds_} rounds" if model.n_rounds_ else "given"
+        found["metric"] = f"{origin}; largest factors: columns {most}"
+    return found
+
+
+class Summarised(BaseEstimator):
+    """An estimator that a notebook shows with a summary above scikit-learn's own view."""
+
+    def _summary(self) -> dict[str, str]:
+        """Return what was chosen and learned; nothing before a fit."""
+        raise NotImplementedError
+
+    def _html_repr(self) -> str:
+        found = " &nbsp;·&nbsp; ".join(
+            f"<b>{escape(name)}</b> {escape(text)}" for name, text in self._summary().items()
+        )
+        line = f'<div class="fbtwsvm-summary" style="margin: 0.3em 0; font-size: 90%">{found}</div>' if found else ""
+        return line + cast(str, estimator_html_repr(self))
