@@ -206,7 +206,7 @@ def lineage_of(tree):
 
 @pytest.mark.parametrize("options", [(), ("--chunk", 100)])
 def test_two_equal_runs_differ_in_64_bytes(options, rows, tmp_path):
-    """Lineage and checksum, as docs/model_files.md says."""
+    """Lineage and checksum, as docs/guide/model_files.md says."""
     np.savez(tmp_path / "rows.npz", X=rows[0], y=rows[1])
     for name in ("one.fbt", "two.fbt"):
         called("train", tmp_path / "rows.npz", "-t", "y", "-o", tmp_path / name, *QUICK, *options)

@@ -1,4 +1,4 @@
-"""The types that docs/model_files.md tells users of skops to trust are those of our models."""
+"""The types that docs/guide/model_files.md tells users of skops to trust are those of our models."""
 
 import re
 from importlib import import_module
@@ -14,7 +14,7 @@ from fbtwsvm.online.drift import HoeffdingDrift
 from helpers import clouds
 from mutations import models
 
-PAGE = Path(__file__).parents[2] / "docs" / "model_files.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "model_files.md"
 
 
 def documented():
