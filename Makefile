@@ -3,8 +3,8 @@
 # make test-full  all tests, with 20 killed runs of 200,000 rows and 2,000 hostile files, and those of the benchmarks
 # make test-benchmarks  the tests of benchmarks/
 # make test-kernels  all tests under four kernels of BLAS, instruction sets and numbers of threads, about 20 minutes
-# make test-gpu  the tests of rows on a GPU, with the interpreter and packages that are there; log in docs/gpu/
-# make pictures  the pictures of the Python examples in out/
+# make test-gpu  the tests of rows on a GPU, with the interpreter and packages that are there; log in docs/benchmarks/
+# make docs    the site in docs/_build/html: every example is run, and a warning is an error
 # make bench ARGS="PART ..."  tables and figures of the README and the docs (needs FBTWSVM_DATA): ARGS=--help lists the
 #              parts, ARGS="floor classes --repeats 5" runs two of them, ARGS="paper --quick" a group with tiny sizes
 # make golden BASE=COMMIT  whether 95 small models have the same bits as with a commit, about two minutes (with
@@ -16,7 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-full test-benchmarks test-kernels test-gpu pictures lint bench golden format clean
+.PHONY: demo test test-full test-benchmarks test-kernels test-gpu docs lint bench golden format clean
 
 demo: $(READY)
 	mkdir -p out
@@ -41,8 +41,12 @@ test-kernels: $(READY)
 test-gpu:
 	PYTHONPATH=src $(PYTHON) tools/test_gpu.py
 
-pictures: $(READY)
-	$(BIN)/python -m examples.pictures
+docs: $(VENV)/.ready-docs
+	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going --color -b html docs docs/_build/html
+
+$(VENV)/.ready-docs: $(READY)
+	PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	touch $@
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -61,10 +65,10 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -c "import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] < (3, 14) else 'Python 3.11 to 3.13 is needed, this is ' + sys.version.split()[0])"
+	$(PYTHON) -c "import sys; sys.exit(0 if sys.version_info >= (3, 11) else 'Python 3.11 or newer is needed, this is ' + sys.version.split()[0])"
 	$(PYTHON) -m venv $(VENV)
 	PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) out docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache

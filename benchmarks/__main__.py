@@ -39,6 +39,7 @@ PARTS = {
     "nystroem": ("accuracy.variants:nystroem", "accuracy with Nystroem features of the paper's sizes"),
     "gamma": ("accuracy.gamma", 'how gamma="auto" judges a kernel, beside other ways'),
     "metric": ("accuracy.metric", "what the learned metric gains, beside trees, a forest, lines and a tuned SVC"),
+    "choosing": ("accuracy.choosing", "five learners on fifteen tables and on ten streams: the table of the README"),
     "metric_rule": ("accuracy.metric_rule", 'how metric="auto" decides, beside other ways, on training parts'),
     "variants": ("accuracy.variants", "each default against other values"),
     "default_time": ("defaults.seconds", "CPU seconds of FBTWSVM() beside its own choices given, SVC and boosting"),

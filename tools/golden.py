@@ -6,9 +6,9 @@
 
 `record` uses the fbtwsvm that is importable.  `against` (make golden BASE=COMMIT) records a commit and the tree that
 this file is in, one after the other, and compares.  The models are those of golden_models.py; of each are kept the
-planes, the gaps, the answers and the model file, which is read as docs/model_files.md describes it.  What is random in
-a file, the lineage of a stream, is left out, and so are the number of an array and its order in memory: an array is
-known by its path in the tree.
+planes, the gaps, the answers and the model file, which is read as docs/guide/model_files.md describes it.  What is
+random in a file, the lineage of a stream, is left out, and so are the number of an array and its order in memory: an
+array is known by its path in the tree.
 
 A solver that stops at a gap of 0.001 makes a rounding error in its first step a difference of about that size in its
 last.  Where rounding may change, set GOLDEN_TOL=1e-10 in the environment, which solves all planes to that gap.

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LOG = ROOT / "docs" / "gpu" / "tests.log"
+LOG = ROOT / "docs" / "benchmarks" / "gpu_tests.log"
 
 
 def main():

@@ -257,7 +257,7 @@ def test_planes_that_share_passes_and_planes_that_do_not(rows, passes, monkeypat
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-6])
 def test_never_more_passes_than_documented(rows, passes, tol):
-    """See docs/performance.md."""
+    """See docs/benchmarks/performance.md."""
     X, y = rows[0][:N], rows[1][:N]
     for changes in ({}, {"kernel": "linear", "feature_map": "auto"}, {"membership": "none"}):
         found = model(**changes, tol=tol).fit(*arrays(4, X, y))

@@ -1,0 +1,65 @@
+"""The site lists every public name, every example and every part of the benchmarks."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = (ROOT / "docs" / "api" / "index.md").read_text()
+# Modules with public names; of the last one only the names that the reference lists are public.
+MODULES = ("", ".features", ".evaluate", ".evaluate.plot", ".data.generators", ".data.sources", ".export.onnx",
+           ".online.drift", ".river")  # fmt: skip
+CONSTANTS = {"GENERATORS", "FORMATS"}
+
+
+def listed():
+    """Return the names of the reference, from `fbtwsvm.` on."""
+    return re.findall(r"^   ([\w.]+)$", REFERENCE, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_reference_has_every_public_name(module):
+    names = {
+        f"{module}.{name}".strip(".") for name in import_module(f"fbtwsvm{module}").__all__ if name not in CONSTANTS
+    }
+    assert names <= set(listed())
+
+
+def test_every_name_of_the_reference_is_there_and_documented():
+    assert len(listed()) == len(set(listed())) > 30
+    for path in listed():
+        module, _, name = f"fbtwsvm.{path}".rpartition(".")
+        thing = getattr(import_module(module), name)
+        assert (thing.__doc__ or "").strip(), path
+
+
+def test_every_page_has_a_way_to_it():
+    """A page that no table of contents names would be found by nobody; Sphinx warns of it only when it is built."""
+    pages = {page for page in (ROOT / "docs").rglob("*.md") if not {"_build", "gallery"} & set(page.parts)}
+    named = {(ROOT / "docs" / "index.md")}
+    for page in pages:
+        for toctree in re.findall(r"```{toctree}\n(.*?)```", page.read_text(), flags=re.DOTALL):
+            entries = [line for line in toctree.splitlines() if line and not line.startswith(":")]
+            named |= {(page.parent / f"{entry}.md") for entry in entries}
+    assert pages <= named
+
+
+def test_links_of_readme_lead_to_files():
+    links = re.findall(r"\]\((?!http)([^)#]+)", (ROOT / "README.md").read_text())
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_there_are_at_least_twelve_pictures():
+    assert len(list((ROOT / "examples").glob("plot_*.py"))) >= 12
+
+
+def test_benchmarks_readme_names_every_part():
+    from benchmarks.__main__ import PARTS
+
+    text = (ROOT / "benchmarks" / "README.md").read_text()
+    assert [part for part in PARTS if f"`{part}`" not in text] == []
+    pages = set(re.findall(r"docs/[\w/]+\.md", text))
+    assert [page for page in pages if not (ROOT / page).exists()] == []
