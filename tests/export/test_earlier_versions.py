@@ -12,31 +12,12 @@ import pytest
 from packaging.version import Version
 
 import fbtwsvm
-from fbtwsvm.export.modelfile import ModelFileError
 
 VERSIONS = Path(__file__).parent.parent / "files" / "versions"
 MODELS = sorted(
     (Version(path.parent.name), path.name.removesuffix(".fbt.gz")) for path in VERSIONS.glob("[0-9]*/*.fbt.gz")
 )
-NOT_READ = pytest.mark.xfail(
-    strict=True, raises=ModelFileError,
-    reason="the first files of format 3, of 0.8.0, call the metric of a map `metric`, later ones `metric_`",
-)  # fmt: skip
-OTHER_ANSWERS = pytest.mark.xfail(
-    strict=True, raises=AssertionError,
-    reason="a committee from before format 6 gets 0.1 % of the answer by success, which its version did not know",
-)  # fmt: skip
-
-
-def models(committees=()):
-    """Return each version and model as parameters of a test, with marks for committees from before format 6."""
-    return [
-        pytest.param(version, name, id=f"{version}-{name}", marks=[
-            *([NOT_READ] if version == Version("0.8.0") else []),
-            *(committees if name == "committee" and version < Version("0.11.0") else []),
-        ])
-        for version, name in MODELS
-    ]  # fmt: skip
+EACH_MODEL = pytest.mark.parametrize(("version", "name"), MODELS)
 
 
 @pytest.fixture
@@ -49,19 +30,19 @@ def kept(version, name, tmp_path):
     return fbtwsvm.load(tmp_path / "kept.fbt"), rows, known
 
 
-@pytest.mark.parametrize(("version", "name"), models())
+@EACH_MODEL
 def test_labels_are_those_of_the_version(kept):
     model, rows, known = kept
     assert model.predict(rows).tolist() == known["labels"]
 
 
-@pytest.mark.parametrize(("version", "name"), models(committees=[OTHER_ANSWERS]))
+@EACH_MODEL
 def test_probabilities_are_those_of_the_version(kept):
     model, rows, known = kept
     np.testing.assert_allclose(model.predict_proba(rows), known["probabilities"], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize(("version", "name"), models())
+@EACH_MODEL
 def test_a_model_goes_on_learning_also_when_it_is_saved_again(kept, tmp_path):
     model, rows, known = kept
     before, score = model.predict_proba(rows), model.score(rows, known["y"])

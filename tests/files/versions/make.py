@@ -5,7 +5,8 @@ Run with the version that is to be kept:
     PYTHONPATH=src python tests/files/versions/make.py
 
 It uses only what every version since 0.3.0 has, so it also runs with the `src` of an older commit.  Files up to 0.14.0
-come from the last commit with their number.  They are compressed, since most numbers of a short stream are zeros.
+come from the last commit before work on the next version began.  They are compressed, since most numbers of a short
+stream are zeros.
 """
 
 import gzip

@@ -294,7 +294,7 @@ def _trust(likelihood: Any, success: Any, ways: Any, **arrays: Any) -> Trust:
     if success is None:  # before format 6, there was one way only
         total = float(likelihood.sum())
         trust.weights[0, :-1] = likelihood / total if total > 0 else 1.0 / len(likelihood)
-        trust.weights[:, -1], trust.slopes = (0.001, 0.999), arrays["slopes"]
+        trust.weights[:, -1], trust.slopes = (0.0, 1.0), arrays["slopes"]
         return trust
     trust.weights[0, :-1], trust.weights[:, -1] = success, ways
     if not min(success.sum(), ways.sum()) > 0.5:
