@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -12,10 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 _STALE = 600  # seconds after which a temporary file that nobody holds is taken for one that a killed process left
 _NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES)  # a folder that cannot be synced, or not by us
@@ -73,7 +72,7 @@ def _permissions(target: Path) -> int:
 
 def _hold(handle: int) -> bool:
     """Lock a temporary file as long as it is open; return whether that worked.  A killed process holds nothing."""
-    if fcntl is None:
+    if sys.platform == "win32":
         return True
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -190,7 +189,7 @@ def choose(
 def draw_sample(parameters: Parameters, starts: Array, seed: int) -> Array:
     """Return the numbers, sorted, of the rows of large data on which kernel and map are chosen."""
     given = parameters.n_components
-    features = int(given) if isinstance(given, Integral) else most_components(int(starts[-1]), len(starts) - 1)
+    features = most_components(int(starts[-1]), len(starts) - 1) if isinstance(given, str) else int(given)
     return sample_rows(starts, max(LARGE, _ROWS_OF_LANDMARK * features), np.random.default_rng(seed))
 
 

@@ -10,6 +10,7 @@ import errno
 import os
 import socket
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,11 +19,10 @@ from pathlib import Path
 from ..data.sources import DataError
 from .output import log
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+if sys.platform == "win32":
     import msvcrt
+else:
+    import fcntl
 
 _FAR = 2**30  # on Windows the locked byte cannot be read, so it is none of the text
 _HELD = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
@@ -84,12 +84,12 @@ def _open(place: Path) -> int:
 def _lock(handle: int, path: Path) -> None:
     """Lock an open file, or say who has locked it."""
     try:
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
+        if sys.platform == "win32":
             os.lseek(handle, _FAR, os.SEEK_SET)
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
             os.lseek(handle, 0, os.SEEK_SET)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno not in _HELD:
             log(f"warning: {path} cannot be locked ({error.strerror}): let only one command change it at a time")

@@ -165,7 +165,7 @@ class _Joined(DeviceHome):
         for k in classes:
             if len(self.places[k]):
                 numbers = slice(int(self.starts[k + 1]) - len(self.places[k]), int(self.starts[k + 1]))
-                yield MappedRows(numbers, rows_at(self.kept, self.places[k]), np.array([k]), None)  # type: ignore[arg-type]
+                yield MappedRows(numbers, rows_at(self.kept, self.places[k]), np.array([k]), None)
 
 
 class _JoinedHere(Here):

@@ -29,7 +29,7 @@ class MappedRows:
     numbers: Index
     rows: Array
     labels: Array
-    weights: Array
+    weights: Any  # on a device None where all are one
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])

@@ -44,7 +44,7 @@ def check_model(model: Model, n_features: int, n_bytes: int) -> None:
         _check_stream(model)
     elif model.rows is not None:
         _check_rows(model.rows, model.classes)
-    elif isinstance(model, BatchModel) and model.sums is not None:
+    elif model.sums is not None:
         _check_fit_sums(model, model.sums)
 
 
