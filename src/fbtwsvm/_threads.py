@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
-from threading import Event, Lock, local
+from queue import Empty, SimpleQueue
+from threading import Lock, local
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -62,10 +63,16 @@ class _OneBlasThread:
                 self._before = []
 
 
-class _Worker(local):
-    """What a thread knows of the work that it is part of: events that tell it to stop, from the outermost work on."""
+class _Work:
+    """Calls in threads that belong together."""
 
-    stops: tuple[Event, ...] = ()
+    stopped = False  # whether nobody waits for the results any more
+
+
+class _Worker(local):
+    """What a thread knows of the work that it is part of, from the outermost one on."""
+
+    works: tuple[_Work, ...] = ()
 
 
 _ONE_BLAS_THREAD = _OneBlasThread()
@@ -106,25 +113,61 @@ def stream(function: Callable[[In], Out], items: Iterable[In], n_jobs: int | Non
         if threads <= 1:
             yield from map(function, items)
             return
-        stop, outer = Event(), _WORKER.stops
+        yield from _in_threads(function, items, threads)
 
-        def work(item: In) -> Out:
-            _WORKER.stops = (*outer, stop)
-            return function(item)
 
-        with ThreadPoolExecutor(threads) as pool:
+def _in_threads(function: Callable[[In], Out], items: list[In], n_threads: int) -> Iterator[Out]:
+    """Yield the results of `function` in order.
+
+    An executor has locks written in Python.  Ctrl-C between two steps of such a lock leaves it locked, and the executor
+    then waits for its threads for ever.  The queues and threads here are written in C: each step is done or not done.
+    """
+    waiting: SimpleQueue[tuple[int, In]] = SimpleQueue()
+    done: SimpleQueue[tuple[int, Any, BaseException | None] | None] = SimpleQueue()
+    work, outer = _Work(), _WORKER.works
+    started: list[int] = []
+    ended: list[bool] = []
+    results: dict[int, tuple[Any, BaseException | None]] = {}
+
+    def run() -> None:
+        _WORKER.works = (*outer, work)
+        while not work.stopped:
             try:
-                yield from pool.map(work, items)
+                number, item = waiting.get_nowait()
+            except Empty:
+                break
+            try:
+                done.put((number, function(item), None))
             except BaseException as error:
-                stop.set()  # or Ctrl-C would wait until all of them are done
-                if isinstance(error.__context__, KeyboardInterrupt):  # it came between two steps of Python's own locks
-                    raise KeyboardInterrupt from error
-                raise
+                done.put((number, None, error))
+        ended.append(True)
+        done.put(None)
+
+    for numbered in enumerate(items):
+        waiting.put(numbered)
+    try:
+        for _ in range(n_threads):
+            started.append(start_new_thread(run, ()))
+        for number in range(len(items)):
+            while number not in results:
+                if (found := done.get()) is not None:
+                    results[found[0]] = found[1:]
+            result, error = results.pop(number)
+            if error is not None:
+                raise error
+            yield result
+    finally:
+        work.stopped = True  # or Ctrl-C would wait until all items are done
+        result = error = found = None
+        results.clear()
+        while len(ended) < len(started):
+            with suppress(Empty):
+                done.get(timeout=0.1)
 
 
 def stop_if_interrupted() -> None:
     """Raise KeyboardInterrupt in a thread whose result nobody waits for any more; long loops call this."""
-    if any(stop.is_set() for stop in _WORKER.stops):
+    if any(work.stopped for work in _WORKER.works):
         raise KeyboardInterrupt
 
 
