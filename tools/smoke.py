@@ -49,7 +49,10 @@ def check_names() -> None:
     missing = set(fbtwsvm.__all__) - set(dir(fbtwsvm))
     assert not missing, f"dir(fbtwsvm) has no {missing}"
     for name in fbtwsvm.__all__:
-        getattr(fbtwsvm, name)
+        if name == "TableClassifier":
+            expect("table", "pyarrow", lambda: fbtwsvm.TableClassifier)
+        else:
+            getattr(fbtwsvm, name)
 
 
 def check_model() -> None:
@@ -98,6 +101,7 @@ def check_extras() -> None:
     expect("river", "river", lambda: importlib.import_module("fbtwsvm.river"))
     expect("onnx", "onnx", export)
     expect("plot", "matplotlib", draw)
+    expect("table", "pyarrow", lambda: importlib.import_module("fbtwsvm.data.sources"))
     if missing("typer"):
         run = subprocess.run(
             [sys.executable, "-c", "from fbtwsvm.cli import main; main()"], capture_output=True, text=True

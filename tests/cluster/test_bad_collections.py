@@ -41,7 +41,7 @@ CASES = {
         lambda: blocks(X, np.array(["a"] * 300 + [1] * 300, dtype=object)),
         "Partition 1: ",
     ),
-    "numbers as labels": (lambda: blocks(X, Y + 0.5), r"Partition 0: .*[Uu]nknown label type"),
+    "numbers as labels": (lambda: blocks(X, Y + 0.5), r"Partition 0: .*label type"),
     "missing labels": (lambda: blocks(X, np.where(Y == 0, np.nan, Y)), r"Partition 0: .*NaN"),
     "lengths": (lambda: (blocks(X, Y)[0], blocks(X[:599], Y[:599], (200, 200, 199))[1]), "600 rows and y has 599"),
     "lengths in a partition": (

@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 import uuid
+from contextlib import ExitStack, suppress
 from decimal import Decimal
 
 import numpy as np
@@ -165,8 +166,15 @@ def test_a_redis_server_that_stops(tmp_path, monkeypatch):
         port = free.getsockname()[1]
     command = ["redis-server", "--port", str(port), "--save", "", "--dir", str(tmp_path)]
     model = tmp_path / "m.fbt"
-    retry = redis.retry.Retry(redis.backoff.ConstantBackoff(0.1), 100)
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process, redis.Redis(port=port, retry=retry) as server:
+    with ExitStack() as stack:
+        process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.DEVNULL))
+        stack.callback(process.kill)  # or an error would wait for the server to end
+        server = stack.enter_context(redis.Redis(port=port))
+        for _ in range(600):
+            with suppress(redis.ConnectionError):
+                server.ping()
+                break
+            time.sleep(0.1)
         feed(server, "rows", table_rows(make("sea").rows(1000)))
         whole = RedisSource._next
 

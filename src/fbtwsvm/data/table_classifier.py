@@ -10,7 +10,6 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import pyarrow as pa
 from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,6 +20,11 @@ from sklearn.utils.validation import (
     _check_y,
     check_consistent_length,
 )
+
+try:
+    import pyarrow as pa
+except ImportError as error:
+    raise ImportError("TableClassifier needs pyarrow: pip install 'fbtwsvm[table]'.") from error
 
 from .._arrays import Array
 from ..classifier import (

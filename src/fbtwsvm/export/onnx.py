@@ -12,17 +12,15 @@ from __future__ import annotations
 
 import json
 import os
+from importlib.util import find_spec
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._arrays import Array
 from .._files import replacing
 from ..classifier import FBTWSVM, model_of
-from ..data.sources.base import numbered_names
-from ..data.table_classifier import TableClassifier, finished
-from ..data.table_model import TableModel
 from ..features.exact import ExactKernel
 from ..features.fourier import FourierFeatures
 from ..features.kernels import scaled
@@ -32,6 +30,11 @@ from ..model.decision import PairRule
 from ..model.standard_columns import StandardColumns
 from ..online._committee_loops import SMALL
 from ..online.committee import CommitteeRule
+
+if TYPE_CHECKING:
+    from ..data.columns import Columns
+    from ..data.table_classifier import TableClassifier
+    from ..data.table_model import TableModel
 
 __all__ = ["export_onnx"]
 
@@ -54,21 +57,32 @@ def export_onnx(model: FBTWSVM | TableClassifier | TableModel, path: str | os.Pa
     ValueError
         If standard operators cannot compute the map, or the model is a pipeline.
     """
-    if isinstance(model, TableClassifier):
-        model = TableModel(*finished(model))
-    if not isinstance(model, FBTWSVM | TableModel):
-        raise ValueError(
-            f"A {type(model).__name__} has no export to ONNX: give an FBTWSVM, a TableClassifier or a TableModel. Of a "
-            "pipeline, export the last step (pipeline[-1]) and apply the other steps before it."
-        )
+    estimator, columns = (model, None) if isinstance(model, FBTWSVM) else _of_table(model)
     try:
         import onnx
     except ImportError as error:
         raise ValueError("Exporting needs onnx: pip install 'fbtwsvm[onnx]'.") from error
-    proto = _model(model)
+    proto = _model(estimator, columns)
     onnx.checker.check_model(proto)
     with replacing(path) as file:
         file.write(proto.SerializeToString())
+
+
+def _of_table(model: Any) -> tuple[FBTWSVM, Columns]:
+    """Return classifier and columns of a model of tables; without pyarrow there are no such models."""
+    if find_spec("pyarrow"):
+        from ..data.table_classifier import TableClassifier, finished
+        from ..data.table_model import TableModel
+
+        if isinstance(model, TableClassifier):
+            columns, estimator, _ = finished(model)
+            return estimator, columns
+        if isinstance(model, TableModel):
+            return model.estimator, model.columns
+    raise ValueError(
+        f"A {type(model).__name__} has no export to ONNX: give an FBTWSVM, a TableClassifier or a TableModel. Of a "
+        "pipeline, export the last step (pipeline[-1]) and apply the other steps before it."
+    )
 
 
 class _Graph:
@@ -101,16 +115,15 @@ class _Graph:
         return name
 
 
-def _model(model: FBTWSVM | TableModel) -> Any:
+def _model(estimator: FBTWSVM, columns: Columns | None) -> Any:
     from onnx import TensorProto, helper
 
-    estimator = model.estimator if isinstance(model, TableModel) else model
     dtype = model_of(estimator).mapping.dtype
     graph, real = _Graph(dtype), TensorProto.DOUBLE if dtype == np.float64 else TensorProto.FLOAT
     rows, given = "X", real
-    if isinstance(model, TableModel):  # scaled in float64, as the model does: raw columns may be large
-        shifted = graph.add("Sub", rows, graph.constant(model.columns.shift, np.float64))
-        scaled = graph.add("Div", shifted, graph.constant(model.columns.scale, np.float64))
+    if columns is not None:  # scaled in float64, as the model does: raw columns may be large
+        shifted = graph.add("Sub", rows, graph.constant(columns.shift, np.float64))
+        scaled = graph.add("Div", shifted, graph.constant(columns.scale, np.float64))
         rows, given = graph.add("Cast", scaled, to=real), TensorProto.DOUBLE
     winners, scores = _decide(graph, estimator, _Planes(graph, estimator, rows))
     _label(graph, model_of(estimator).classes, winners)
@@ -130,15 +143,17 @@ def _model(model: FBTWSVM | TableModel) -> Any:
         ir_version=_IR,
         producer_name="fbtwsvm",
     )
-    helper.set_model_props(proto, _metadata(model, estimator))
+    helper.set_model_props(proto, _metadata(estimator, columns))
     return proto
 
 
-def _metadata(model: FBTWSVM | TableModel, estimator: FBTWSVM) -> dict[str, str]:
+def _metadata(estimator: FBTWSVM, columns: Columns | None) -> dict[str, str]:
     """Return what a caller needs, in JSON: the columns of X, the classes of the scores, the encoding."""
     facts: dict[str, Any] = {"classes": model_of(estimator).classes.tolist()}
-    if isinstance(model, TableModel):
-        columns = model.columns
+    if columns is None:
+        numbered = [f"x{j}" for j in range(estimator.n_features_in_)]
+        facts["columns"] = list(getattr(estimator, "feature_names_in_", numbered))
+    else:
         facts |= {"columns": columns.names, "encode": columns.choices.encode, "impute": columns.choices.impute}
         facts["source_columns"] = [
             {
@@ -150,8 +165,6 @@ def _metadata(model: FBTWSVM | TableModel, estimator: FBTWSVM) -> dict[str, str]
             }
             for c in columns.columns
         ]
-    else:
-        facts["columns"] = list(getattr(model, "feature_names_in_", numbered_names(model.n_features_in_)))
     return {name: json.dumps(value) for name, value in facts.items()}
 
 

@@ -19,6 +19,11 @@ import os
 import re
 from typing import Any
 
+try:
+    import pyarrow  # noqa: F401
+except ImportError as error:
+    raise ImportError("Sources of rows need pyarrow: pip install 'fbtwsvm[table]'.") from error
+
 from .address import masked
 from .base import DataError, Source
 from .chunks import in_chunks, joined
