@@ -60,6 +60,8 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/backreferences",
     "plot_gallery": True,
     "nested_sections": False,
+    "within_subsection_order": "gallery_order.GalleryOrder",
+    "thumbnail_size": (640, 320),
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -19,15 +19,10 @@ X, y = make("rbf", features=20, classes=4, centroids=60, spread=1.2, seed=1).row
 # ``memory`` is the largest number of rows that are stored for each class when the planes are solved again, and 200 by
 # default.  ``memory=None`` stores all that matter to the planes.
 
-figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
-for memory, colour in ((None, "#e76300"), (200, "#3f90da"), (50, "#832db6")):
+runs = {}
+for memory in (None, 200, 50):
     model = FBTWSVM(memory=memory, n_components=100, random_state=0)
-    run = prequential(model, chunked(X, y, 250), window=2000, every=250).run()
-    rows = [snapshot.rows for snapshot in run.snapshots[1:]]
-    name = f"memory={memory}"
-    axes[0].plot(rows, [snapshot.kept for snapshot in run.snapshots[1:]], color=colour, label=name)
-    axes[1].plot(rows, [snapshot.bytes / 2**20 for snapshot in run.snapshots[1:]], color=colour, label=name)
-    axes[2].plot(rows, [snapshot.window_accuracy for snapshot in run.snapshots[1:]], color=colour, label=name)
+    runs[memory] = prequential(model, chunked(X, y, 250), window=2000, every=250).run()
 
 # %%
 # ``memory_report`` says what the memory of the last model is used for.
@@ -40,6 +35,13 @@ print(model.memory_report())
 # wait for the planes to be solved again, at most 1,000 of them.  The accuracy is about the same with and without a
 # limit, because sums over all rows remember what the dropped ones had to say.
 
+figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
+for (memory, run), colour in zip(runs.items(), ("#e76300", "#3f90da", "#832db6"), strict=True):
+    snapshots = run.snapshots[1:]
+    rows = [snapshot.rows for snapshot in snapshots]
+    axes[0].plot(rows, [snapshot.kept for snapshot in snapshots], color=colour, label=f"memory={memory}")
+    axes[1].plot(rows, [snapshot.bytes / 2**20 for snapshot in snapshots], color=colour)
+    axes[2].plot(rows, [snapshot.window_accuracy for snapshot in snapshots], color=colour)
 axes[0].set(ylabel="rows", title=f"Rows kept, of {ROWS:,}", ylim=(0, None))
 axes[1].set(ylabel="MiB", title="Size of the model", ylim=(0, None))
 axes[2].set(ylabel="accuracy on the last 2,000 rows", title="Tested before learned", ylim=(0.8, 1))

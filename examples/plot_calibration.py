@@ -30,23 +30,25 @@ models = {
     "FBTWSVM()": (FBTWSVM(random_state=0), "#3f90da", "o"),
     "CalibratedClassifierCV(SVC())": (CalibratedClassifierCV(SVC()), "#e76300", "s"),
 }
-figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
-left.plot([0, 1], [0, 1], color="0.6", linestyle="--", label="as it should be")
-for name, (model, colour, marker) in models.items():
+answers = {}
+for name, (model, _, _) in models.items():
     start = perf_counter()
     model.fit(X_train, y_train)
     seconds = perf_counter() - start
-    chances = model.predict_proba(X_test)[:, 1]
+    chances = answers[name] = model.predict_proba(X_test)[:, 1]
     accuracy, loss = accuracy_score(y_test, chances > 0.5), log_loss(y_test, chances)
     print(f"{name:30} accuracy {100 * accuracy:.1f} %   log loss {loss:.3f}   fitted in {seconds:.1f} s")
-    happened, said = calibration_curve(y_test, chances, n_bins=10)
-    left.plot(said, happened, color=colour, marker=marker, label=f"{name}, log loss {loss:.3f}")
-    right.hist(chances, np.linspace(0, 1, 21), histtype="step", linewidth=1.8, color=colour, label=name)
 
 # %%
 # On the left, points on the dashed line are probabilities that come true.  Both models are near to it, and their log
 # losses, which sum up the whole curve, are about equal.  On the right, how often each probability is given.
 
+figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
+left.plot([0, 1], [0, 1], color="0.6", linestyle="--", label="as it should be")
+for name, (_, colour, marker) in models.items():
+    happened, said = calibration_curve(y_test, answers[name], n_bins=10)
+    left.plot(said, happened, color=colour, marker=marker, label=name)
+    right.hist(answers[name], np.linspace(0, 1, 21), histtype="step", linewidth=1.8, color=colour, label=name)
 left.set(xlabel="probability that the model gives", ylabel="share that is of class 1", title="What is said, what comes")
 right.set(xlabel="probability that the model gives", ylabel="rows", title="How often it is said")
 left.legend(frameon=False, fontsize=9)

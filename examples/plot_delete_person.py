@@ -6,6 +6,8 @@ Somebody asks for their data to be deleted.  ``unlearn`` takes rows out of a mod
 whether anything of them is left.
 """
 
+from copy import deepcopy
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
@@ -42,15 +44,12 @@ def learn(rows):
     return model.settle()
 
 
-model = learn(np.arange(len(y)))
-figure, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained", sharex=True, sharey=True)
-plot.decision_regions(model, X, y, ax=axes[0])
-axes[0].plot(*annas.T, "o", markersize=8, markerfacecolor="none", markeredgecolor="black")
-axes[0].set_title("With Anna's rows (black rings)")
+before = learn(np.arange(len(y)))
 
 # %%
 # The ids are enough to find the rows.  The report says what is left.
 
+model = deepcopy(before)
 report = model.unlearn(ids=ids[is_anna])
 print(report)
 print("complete:", report.complete)
@@ -61,6 +60,10 @@ print(f"largest difference to a model that never saw them: {apart:.1e}")
 # %%
 # The model in the middle has forgotten Anna.  It is the model on the right, which was trained without her rows.
 
+figure, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained", sharex=True, sharey=True)
+plot.decision_regions(before, X, y, ax=axes[0])
+axes[0].plot(*annas.T, "o", markersize=8, markerfacecolor="none", markeredgecolor="black")
+axes[0].set_title("With Anna's rows (black rings)")
 for ax, estimator, title in ((axes[1], model, "After unlearn"), (axes[2], retrained, "Trained without her rows")):
     plot.decision_regions(estimator, X, None, ax=ax)
     ax.scatter(

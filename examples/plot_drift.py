@@ -31,21 +31,23 @@ models = {
     "FBTWSVM(), forgets nothing": (FBTWSVM(random_state=0), "#e76300"),
     "SGDClassifier()": (SGDClassifier(random_state=0), "#717581"),
 }
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-for name, (model, colour) in models.items():
-    run = prequential(model, chunked(X, y, 20), window=300, every=100, classes=[0, 1]).run()
-    rows = [snapshot.rows for snapshot in run.snapshots]
-    left.plot(rows, [snapshot.window_accuracy for snapshot in run.snapshots], color=colour, label=name)
-    print(f"{name:28} {100 * run.snapshots[-1].accuracy:.1f} % of all rows right")
-left.axvline(ROWS // 2, color="black", linestyle=":", linewidth=1)
-left.annotate("labels are exchanged", (ROWS // 2, 0.02), (6, 0), textcoords="offset points", fontsize=9)
-left.set(xlabel="rows", ylabel="accuracy on the last 300 rows", title="Tested before learned", ylim=(0, 1.02))
-left.legend(frameon=False, loc="lower left", fontsize=9)
+runs = {}
+for name, (model, _) in models.items():
+    runs[name] = prequential(model, chunked(X, y, 20), window=300, every=100, classes=[0, 1]).run()
+    print(f"{name:28} {100 * runs[name].snapshots[-1].accuracy:.1f} % of all rows right")
 
 # %%
 # On the right is what the model with ``decay="auto"`` knows in the end: the moons as they are now.  What
 # it learned from the earlier positions no longer disturbs it.
 
+figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
+for name, run in runs.items():
+    rows = [snapshot.rows for snapshot in run.snapshots]
+    left.plot(rows, [snapshot.window_accuracy for snapshot in run.snapshots], color=models[name][1], label=name)
+left.axvline(ROWS // 2, color="black", linestyle=":", linewidth=1)
+left.annotate("labels are exchanged", (ROWS // 2, 0.02), (6, 0), textcoords="offset points", fontsize=9)
+left.set(xlabel="rows", ylabel="accuracy on the last 300 rows", title="Tested before learned", ylim=(0, 1.02))
+left.legend(frameon=False, loc="lower left", fontsize=9)
 adaptive = models['FBTWSVM(decay="auto")'][0]
 plot.decision_regions(adaptive, X[-300:], y[-300:], ax=right)
 right.set_title('decay="auto" in the end, with the last 300 rows')

@@ -1,5 +1,6 @@
 """The site lists every public name, every example and every part of the benchmarks."""
 
+import ast
 import re
 from importlib import import_module
 from pathlib import Path
@@ -52,8 +53,26 @@ def test_links_of_readme_lead_to_files():
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+
+
 def test_there_are_at_least_twelve_pictures():
-    assert len(list((ROOT / "examples").glob("plot_*.py"))) >= 12
+    assert len(EXAMPLES) >= 12
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_every_picture_is_drawn_in_one_block(example):
+    """The gallery takes a picture at the end of the block that begins it: what comes later would be missing."""
+    begun = set()
+    for block in example.read_text().split("# %%"):
+        nodes = list(ast.walk(ast.parse(block)))
+        figures = [
+            node.targets[0] for node in nodes
+            if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith(("plt.subplots", "plt.figure"))
+        ]  # fmt: skip
+        here = {name.id for figure in figures for name in ast.walk(figure) if isinstance(name, ast.Name)}
+        assert not (begun - here) & {node.id for node in nodes if isinstance(node, ast.Name)}
+        begun |= here
 
 
 def test_benchmarks_readme_names_every_part():

@@ -1,0 +1,17 @@
+"""The order of the gallery: first steps, streams, what the model can tell, large data."""
+
+ORDER = (
+    "first_model", "twin_planes", "one_pass", "table", "drift", "half_life", "new_class", "delete_person",
+    "bounded_memory", "river", "merge", "metric", "importances", "calibration", "tuning", "larger_than_memory",
+)  # fmt: skip
+
+
+class GalleryOrder:
+    """Sort key of a script."""
+
+    def __init__(self, folder):
+        pass
+
+    def __call__(self, name):
+        """Return the place of a file; one that is missing above is an error."""
+        return ORDER.index(name.removeprefix("plot_").removesuffix(".py"))
