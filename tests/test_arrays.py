@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from fbtwsvm._arrays import array_bytes
 
 SHARED = np.zeros(10)
-SPARSE = sp.random_array((20, 30), density=0.1, format="csr", rng=0)
+SPARSE = sp.random_array((20, 30), density=0.1, format="csr", random_state=0)
 NAMED = {"first": np.zeros(2), "second": np.zeros(3)}
 
 

@@ -71,7 +71,7 @@ def test_sparse_rows_with_every_kernel():
 
 def test_more_columns_than_a_plain_map_takes():
     random = np.random.default_rng(0)
-    X = sp.random_array((300, 5000), density=0.01, rng=random, format="csr")
+    X = sp.random_array((300, 5000), density=0.01, random_state=random, format="csr")
     y = (np.asarray(X[:, :2500].sum(axis=1)) > np.asarray(X[:, 2500:].sum(axis=1))).astype(int)
     model = FBTWSVM(kernel="linear").fit(X, y)
     assert model.n_components_ == 300

@@ -106,3 +106,11 @@ def test_seed_decides_the_map():
     make = lambda seed: FBTWSVM(feature_map="fourier", n_components=30, gamma=1.0, random_state=seed).fit(X, y)  # noqa: E731
     assert np.array_equal(make(1).planes_, make(1).planes_)
     assert not np.array_equal(make(1).planes_, make(2).planes_)
+
+
+def test_many_copies_of_few_rows_are_told_apart():
+    """A row without all of its copies would be taken for the other class, and the decision rule would learn that."""
+    random = np.random.default_rng(1)
+    X = np.hstack([np.eye(3)[random.integers(3, size=2000)], np.eye(4)[random.integers(4, size=2000)]])
+    y = (X[:, 0] > 0) ^ (X[:, 4] > 0) ^ (random.random(2000) < 0.1)
+    assert FBTWSVM(gamma=0.02).fit(X, y).score(X, y) > 0.8  # nobody can reach 0.9

@@ -238,7 +238,7 @@ class FBTWSVM(ClassifierMixin, Summarised):
         considers them again.
     forget_after : int or None, default=None
         Stream: the paper's d.  A support row whose dual variables are all at most `forget_below` in so many re-solves
-        goes to the reserve; None never sends it there.
+        goes to the reserve; with None it stays until the class has more than `memory` rows.
     forget_below : float, default=1e-5
         Stream: the paper's phi.
     decay : float or "auto", default=1.0

@@ -270,13 +270,22 @@ def test_onnx_has_the_scaling(tmp_path):
     assert (labels == model.predict(X)).mean() > 0.99
 
 
-def test_the_example_of_the_docs(capsys):
-    page = (Path(__file__).parents[2] / "docs" / "streams.md").read_text()
-    (example,) = (code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "TableClassifier" in code)
+def example_of(page):
+    """Return the first example with a TableClassifier on a page of the docs."""
+    text = (Path(__file__).parents[2] / "docs" / page).read_text()
+    return next(code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "TableClassifier" in code)
+
+
+def test_the_example_of_the_guide(capsys):
     names = {}
-    exec(example, names)
+    exec(example_of("guide/tables.md"), names)
     assert capsys.readouterr().out.split() in (["[", "True]"], ["[False]"])
     assert names["model"].score(names["orders"][-500:], names["returned"][-500:]) > 0.85
+
+
+def test_the_example_of_the_first_page(capsys):
+    exec(example_of("start.md"), {})
+    assert capsys.readouterr().out == "['no' 'yes' 'no' 'yes']\n"
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NaT])

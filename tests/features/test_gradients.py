@@ -99,7 +99,7 @@ def test_a_fitted_map_keeps_its_metric():
 
 
 def test_scaling_keeps_precision_and_zeros():
-    rows = sp.random_array((20, 4), density=0.3, format="csr", dtype=np.float32, rng=0)
+    rows = sp.random_array((20, 4), density=0.3, format="csr", dtype=np.float32, random_state=0)
     multiplied = scaled(rows, METRIC)
     assert multiplied.dtype == np.float32
     assert multiplied.nnz <= rows.nnz

@@ -1,8 +1,11 @@
 """Left-out values against planes that were really trained without the row."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from fbtwsvm.solver.left_out import leave_out_one_copy
 from fbtwsvm.solver.problem import Problem
 from reference import make_problem, solve_cold, solve_kernel
 
@@ -52,6 +55,33 @@ def test_large_blocks(form, monkeypatch):
         own, other = labels[i], 1 - labels[i]
         assert solution.near[i, other] == pytest.approx(planes[own, other] @ rows[i], abs=0.02)
         assert solution.far[i, other] == pytest.approx(planes[other, own] @ rows[i], abs=0.02)
+
+
+@pytest.mark.parametrize("form", ["features", "kernel"])
+def test_merged_rows_are_left_out_one_copy_at_a_time(form):
+    """Left-out values of merged rows are those of the same rows given one by one."""
+    rows, box, problem = make_problem((15, 12, 14), 6, seed=3, weighted=False, tol=1e-8)
+    copies = np.random.default_rng(0).integers(1, 5, len(rows))
+    labels = np.repeat(np.arange(3), np.diff(problem.starts))
+    merged = replace(problem, weights=copies.astype(float))
+    many = np.repeat(np.arange(len(rows)), copies)
+    given = Problem(
+        starts=np.concatenate([[0], np.cumsum(np.bincount(labels, weights=copies))]).astype(int),
+        weights=np.ones(len(many)), reg=problem.reg, wanted=np.ones(len(many), dtype=bool), options=problem.options,
+    )  # fmt: skip
+    merged_box = box * copies[:, None]
+    if form == "kernel":
+        one = solve_kernel(rows @ rows.T, merged_box, merged, rows)
+        each = solve_kernel(rows[many] @ rows[many].T, box[many], given, rows[many])
+    else:
+        one, each = solve_cold(rows, merged_box, merged), solve_cold(rows[many], box[many], given)
+    before = one.near.copy(), one.far.copy()
+    leave_out_one_copy(one, rows, labels, 1.0 / copies, one.alpha, merged_box)
+    other = np.arange(3) != labels[many][:, None]
+    for found, all_out, true in zip((one.near, one.far), before, (each.near, each.far), strict=True):
+        error = np.abs(found[many] - true)[other]
+        assert np.median(error) < 0.01
+        assert error.mean() < 0.2 * np.abs(all_out[many] - true)[other].mean()
 
 
 def planes_without(rows, box, problem, i):

@@ -18,6 +18,7 @@ from ..model.settings import Settings
 from ..solver.choose import solve_mapped, solve_read
 from ..solver.factors import add_gram
 from ..solver.kernel import solve_kernel_path
+from ..solver.left_out import leave_out_one_copy
 from ..solver.problem import Outline, Problem, Solution
 from ..solver.row_reader import Boxes, ByClass, GivenBoxes, MappedRows, Tiles
 from .row_homes import Home, MemoryHome
@@ -86,12 +87,18 @@ class ClassSums:
 
 
 def solve_kernel(
-    settings: Settings, kernel: Array, starts: Array, weights: Array, wanted: Array, multiples: Sequence[float] = (1.0,)
+    settings: Settings,
+    kernel: Array,
+    starts: Array,
+    weights: Array,
+    wanted: Array,
+    multiples: Sequence[float] = (1.0,),
+    share: Array | None = None,
 ) -> list[Solved]:
     """Solve every plane from the kernel matrix, without bias, for several multiples of C.
 
     Planes are coefficients of the training rows; their sum is the bias.  `wanted` are the numbers of the calibration
-    rows.
+    rows; `share` is that of one copy in the weight of each of them, if rows were merged.
     """
     distances = distances_from_kernel(kernel, weights, starts)
     labels = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -100,6 +107,8 @@ def solve_kernel(
     problem = Problem(starts, settings.reg, settings.options, weights, marked(wanted, len(weights)))
     box = shares * weights[:, None] * settings.C
     solutions = solve_kernel_path(kernel + 1.0, box, problem, multiples)
+    if share is not None:
+        _leave_out_one_copy(solutions, kernel[wanted] + 1.0, wanted, share, box, labels, multiples)
     for solution in solutions:
         bias = solution.planes.sum(axis=2, keepdims=True)
         solution.planes = np.concatenate([solution.planes, bias], axis=2)
@@ -117,10 +126,12 @@ def solve(
     *,
     with_grams: bool = False,
     alpha: Array | None = None,
+    share: Array | None = None,
 ) -> list[Solved]:
     """Solve every plane on mapped rows, in memory or not, for several multiples of C.
 
-    `wanted` are the numbers of the calibration rows; `grams` are the Gram matrices of the classes, if already computed.
+    `wanted` are the numbers of the calibration rows, `share` is as in `solve_kernel`; `grams` are the Gram matrices of
+    the classes, if already computed.
     `with_grams` computes them in any case, for `remember`.  `alpha` are duals of a similar problem, to start from.
     """
     with_grams = not home.in_memory or (with_grams and grams is None)
@@ -155,11 +166,27 @@ def solve(
         seed=seed,
         alpha=alpha,
     )
+    if share is not None:
+        _leave_out_one_copy(solutions, home.data[wanted], wanted, share, box, training.labels, multiples)
     calibration, found = Calibration.of_problem(problem), []
     for one in solutions:
         state = ClassState(totals, grams, extremes, ranges, GivenBoxes(box), GivenDuals(one.alpha))
         found.append(Solved(calibration.decide(one, settings), one, shares, state))
     return found
+
+
+def _leave_out_one_copy(
+    solutions: list[Solution],
+    rows: Array,
+    wanted: Array,
+    share: Array,
+    box: Array,
+    labels: Array,
+    multiples: Sequence[float],
+) -> None:
+    """Correct the left-out values of the calibration rows, which are `rows`, for the other copies of each row."""
+    for solution, multiple in zip(solutions, multiples, strict=True):
+        leave_out_one_copy(solution, rows, labels[wanted], share, solution.alpha[wanted], multiple * box[wanted])
 
 
 def _solve_in_passes(

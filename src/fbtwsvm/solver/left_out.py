@@ -2,6 +2,7 @@
 
 Few pushed rows: `left_out_near` (rank-one change) and `left_out_pushed` (solve again without the row), both compiled.
 Many pushed rows: `left_out_large`, the span estimate.  Newton's method: `left_out_newton`, one step without the row.
+Rows that were merged: `leave_out_one_copy`.
 """
 
 from __future__ import annotations
@@ -72,6 +73,25 @@ def left_out_large(
         span[free] = 1.0 / np.einsum("ij,ij->j", inverse, inverse)
     near_out = near_values / np.maximum(1.0 - np.maximum(projected, 0.0), 1e-6)
     return near_out, push_values + alpha * np.maximum(span, 0.0)
+
+
+def leave_out_one_copy(solution: Solution, rows: Array, labels: Array, share: Array, alpha: Array, box: Array) -> None:
+    """Turn left-out values of merged rows, which are without all copies of a row, into values without one of them.
+
+    `rows` are the wanted rows, `share` is that of one copy in the weight of each, `alpha` and `box` are its duals and
+    their bounds.  Without a copy the leverage of a near row falls by its share, and of a dual that much goes as is then
+    above the bound.
+    """
+    for k in np.unique(labels[share < 1.0]):
+        own = np.flatnonzero((labels == k) & (share < 1.0))
+        part = share[own, None]
+        values = rows[own] @ solution.planes[k].T
+        kept = np.divide(values, solution.near[own], out=np.ones_like(values), where=solution.near[own] != 0.0)
+        solution.near[own] = values / np.maximum(1.0 - part * (1.0 - kept), 1e-6)
+        values = rows[own] @ solution.planes[:, k].T
+        above = np.maximum(alpha[own] - (1.0 - part) * box[own], 0.0)
+        moved = np.divide(above, alpha[own], out=np.zeros_like(above), where=alpha[own] > 0.0)
+        solution.far[own] = values + moved * (solution.far[own] - values)
 
 
 class _Solved(Protocol):
