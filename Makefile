@@ -6,7 +6,7 @@
 # make test-kernels  all tests under four kernels of BLAS, instruction sets and numbers of threads, about 20 minutes
 # make test-gpu  the tests of rows on a GPU, with the interpreter and packages that are there; log in docs/benchmarks/
 # make lint    style, spelling, types, import contract and workflows
-# make format  mend the style
+# make format  fix the style
 # make docs    the site in docs/_build/html: every example is run, and a warning is an error
 # make dist    an sdist and a wheel in dist/, each tried in a bare environment outside the checkout
 # make bench ARGS="PART ..."  tables and figures of the README and the docs (needs FBTWSVM_DATA): ARGS=--help lists the

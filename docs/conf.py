@@ -54,6 +54,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
+    "capture_repr": ("_repr_html_",),
     "remove_config_comments": True,
     "min_reported_time": 1e9,
     "doc_module": ("fbtwsvm",),

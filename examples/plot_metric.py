@@ -1,6 +1,6 @@
 """
-Which columns count
-===================
+Columns that tell nothing
+=========================
 
 Two of 22 columns make a checkerboard, the other 20 are noise.  A kernel that sees all columns alike cannot find the
 board.  ``FBTWSVM`` learns a factor for each column, its *metric*, and finds it.

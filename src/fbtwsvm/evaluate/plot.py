@@ -301,7 +301,7 @@ def importances(model: Any, names: Sequence[str] | None = None, *, ax: Axes | No
     """
     shares = np.asarray(model.feature_importances_)
     if names is None:
-        names = getattr(model, "feature_names_in_", [f"x{j + 1}" for j in range(len(shares))])
+        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(shares))])
     if most < 1:
         raise ValueError(f"most={most}: show at least one column.")
     if len(names) != len(shares):

@@ -95,5 +95,6 @@ def spread_warning(low: Array, high: Array) -> str | None:
     wide, narrow = int(spread.argmax()), int(moving[spread[moving].argmin()])
     return (
         f"Column {wide} ranges over {spread[wide]:.3g} and column {narrow} over {spread[narrow]:.3g}: the kernel sees "
-        "little of the narrow columns. Bring them to one scale: make_pipeline(StandardScaler(), FBTWSVM())."
+        "little of the narrow columns. Bring them to one scale: make_pipeline(StandardScaler(), FBTWSVM()), or on a "
+        "stream TableClassifier(FBTWSVM())."
     )
