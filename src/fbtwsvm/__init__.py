@@ -4,6 +4,7 @@ Names are loaded when they are first used, so that importing the package costs n
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,9 @@ _MODULES = ("data", "evaluate", "export", "features", "online", "river")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_MODULES, "__version__"])
+    needs = {"TableClassifier": "pyarrow", "river": "river"}  # with such a name missing, help() would fail
+    missing = {name for name, package in needs.items() if find_spec(package) is None}
+    return sorted({*__all__, *_MODULES, "__version__"} - missing)
 
 
 def __getattr__(name: str) -> Any:

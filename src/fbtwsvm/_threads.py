@@ -130,18 +130,20 @@ def _in_threads(function: Callable[[In], Out], items: list[In], n_threads: int) 
     results: dict[int, tuple[Any, BaseException | None]] = {}
 
     def run() -> None:
-        _WORKER.works = (*outer, work)
-        while not work.stopped:
-            try:
-                number, item = waiting.get_nowait()
-            except Empty:
-                break
-            try:
-                done.put((number, function(item), None))
-            except BaseException as error:
-                done.put((number, None, error))
-        ended.append(True)
-        done.put(None)
+        try:
+            _WORKER.works = (*outer, work)
+            while not work.stopped:
+                try:
+                    number, item = waiting.get_nowait()
+                except Empty:
+                    break
+                try:
+                    done.put((number, function(item), None))
+                except BaseException as error:
+                    done.put((number, None, error))
+        finally:
+            ended.append(True)
+            done.put(None)
 
     for numbered in enumerate(items):
         waiting.put(numbered)

@@ -43,7 +43,7 @@ from .trial_rows import TrialRows
 
 _ROWS_OF_LANDMARK = 4  # rows of the sample for each feature of the map
 _TILE = 8192  # rows that are looked at together
-_EXACT = 2**53  # float64 holds every whole number up to this one
+_MANY_COPIES = 10  # given rows for each distinct one, from which on few distinct rows stand for many
 _MOST_WANTED = 512  # most calibration rows of a class, unless the data is small
 
 
@@ -98,15 +98,11 @@ class Prepared:
         )  # fmt: skip
 
     def _share_of_a_copy(self) -> Array | None:
-        """Return the share of one copy in the weight of each calibration row, if any of them stands for several."""
-        rows = self.rows
-        if not rows.small:
+        """Return the share of one copy in the weight of each calibration row, if few distinct rows stand for many."""
+        weights = self.rows.weights / np.repeat(self.factors, np.diff(self.rows.starts))  # a weight of 2 is a row twice
+        if not self.rows.small or weights.mean() < _MANY_COPIES:
             return None
-        given = np.flatnonzero(rows.source >= 0)
-        labels = rows.labels_of(rows.source[given])
-        copy = np.array([_weight_of_a_copy(rows.given_weights[given[labels == k]]) for k in range(rows.n_classes)])
-        share = np.minimum(copy[rows.labels_of(self.wanted)] / rows.weights[self.wanted], 1.0)
-        return share if (share < 1.0).any() else None
+        return np.asarray(1.0 / np.maximum(weights[self.wanted], 1.0))
 
 
 @dataclass(frozen=True)
@@ -241,13 +237,6 @@ def _add_squares(rows: Tiles, _: None) -> float:
         plain = tile.rows[:, :-1]
         total += float(tile.weights @ np.einsum("ij,ij->i", plain, plain, dtype=np.float64))
     return total
-
-
-def _weight_of_a_copy(weights: Array) -> float:
-    """Return the weight of which all weights are multiples, if they are whole numbers, otherwise the least of them."""
-    if (weights == np.rint(weights)).all() and weights.max() < _EXACT:
-        return float(np.gcd.reduce(weights.astype(np.int64)))
-    return float(weights.min())
 
 
 def _limit(rows: TrainingRows) -> int:

@@ -98,7 +98,7 @@ def solve_kernel(
     """Solve every plane from the kernel matrix, without bias, for several multiples of C.
 
     Planes are coefficients of the training rows; their sum is the bias.  `wanted` are the numbers of the calibration
-    rows; `share` is that of one copy in the weight of each of them, if rows were merged.
+    rows; `share` is that of one copy in the weight of each of them, where few distinct rows stand for many.
     """
     distances = distances_from_kernel(kernel, weights, starts)
     labels = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -107,13 +107,16 @@ def solve_kernel(
     problem = Problem(starts, settings.reg, settings.options, weights, marked(wanted, len(weights)))
     box = shares * weights[:, None] * settings.C
     solutions = solve_kernel_path(kernel + 1.0, box, problem, multiples)
-    if share is not None:
-        _leave_out_one_copy(solutions, kernel[wanted] + 1.0, wanted, share, box, labels, multiples)
-    for solution in solutions:
+    calibration, found = Calibration.of_problem(problem), []
+    for solution, multiple in zip(solutions, multiples, strict=True):
         bias = solution.planes.sum(axis=2, keepdims=True)
         solution.planes = np.concatenate([solution.planes, bias], axis=2)
-    calibration = Calibration.of_problem(problem)
-    return [Solved(calibration.decide(one, settings, kernel), one, shares) for one in solutions]
+        copies = None
+        if share is not None:
+            rows = np.column_stack([kernel[wanted], np.ones(len(wanted))])
+            copies = Copies(rows, share, solution.alpha[wanted], multiple * box[wanted])
+        found.append(Solved(calibration.decide(solution, settings, kernel, copies), solution, shares))
+    return found
 
 
 def solve(
@@ -166,27 +169,13 @@ def solve(
         seed=seed,
         alpha=alpha,
     )
-    if share is not None:
-        _leave_out_one_copy(solutions, home.data[wanted], wanted, share, box, training.labels, multiples)
     calibration, found = Calibration.of_problem(problem), []
-    for one in solutions:
+    for one, multiple in zip(solutions, multiples, strict=True):
+        copies = None if share is None else Copies(home.data[wanted], share, one.alpha[wanted], multiple * box[wanted])
+        decision = calibration.decide(one, settings, copies=copies)
         state = ClassState(totals, grams, extremes, ranges, GivenBoxes(box), GivenDuals(one.alpha))
-        found.append(Solved(calibration.decide(one, settings), one, shares, state))
+        found.append(Solved(decision, one, shares, state))
     return found
-
-
-def _leave_out_one_copy(
-    solutions: list[Solution],
-    rows: Array,
-    wanted: Array,
-    share: Array,
-    box: Array,
-    labels: Array,
-    multiples: Sequence[float],
-) -> None:
-    """Correct the left-out values of the calibration rows, which are `rows`, for the other copies of each row."""
-    for solution, multiple in zip(solutions, multiples, strict=True):
-        leave_out_one_copy(solution, rows, labels[wanted], share, solution.alpha[wanted], multiple * box[wanted])
 
 
 def _solve_in_passes(
@@ -208,6 +197,16 @@ def _solve_in_passes(
 
 
 @dataclass(frozen=True)
+class Copies:
+    """Calibration rows that stand for many: mapped, the share of one copy in their weight, their duals and boxes."""
+
+    rows: Array
+    share: Array
+    alpha: Array
+    box: Array
+
+
+@dataclass(frozen=True)
 class Calibration:
     """The calibration rows: class indices and weights, and the weight of all rows of each class."""
 
@@ -223,8 +222,21 @@ class Calibration:
         class_weights = np.array([problem.weights[block].sum() for block in blocks])
         return cls(labels, problem.weights[problem.wanted], class_weights)
 
-    def decide(self, solution: Solution, settings: Settings, kernel: Array | None = None) -> Decision:
-        """Return the decision rule, learned from the left-out values; `kernel` is the matrix of the exact kernel."""
+    def decide(
+        self, solution: Solution, settings: Settings, kernel: Array | None = None, copies: Copies | None = None
+    ) -> Decision:
+        """Return the decision rule, learned from the left-out values; `kernel` is the matrix of the exact kernel.
+
+        Where few distinct rows stand for many, as in tables of categories, a row without any of its copies may tell
+        nothing of new ones.  If the rule is then no better than chance, it is learned from rows without one copy.
+        """
+        decision = self._learned(solution, settings, kernel)
+        if copies is not None and decision.is_chance():
+            leave_out_one_copy(solution, copies.rows, self.labels, copies.share, copies.alpha, copies.box)
+            decision = self._learned(solution, settings, kernel)
+        return decision
+
+    def _learned(self, solution: Solution, settings: Settings, kernel: Array | None) -> Decision:
         starts = class_starts(self.labels, len(self.class_weights))
         decision = Decision.fit(
             solution.near,

@@ -29,10 +29,12 @@ def summary(model: Any, names: Any = None) -> dict[str, str]:
         Names of its columns; those that it knows, or numbers from 0 on, if None.
     """
     inside, gamma = model.inspect(), model.gamma_
-    found = {"rows": f"{inside.seen:,} of {len(model.classes_)} classes ({_STAGES[inside.stage].format(inside.kept)})"}
-    kernel = model.kernel if isinstance(model.kernel, str) else "of your own"
+    mapping, count = model._model.mapping, len(model.classes_)
+    classes = f"{count} classes" if count > 1 else "one class"
+    found = {"rows": f"{inside.seen:,} of {classes} ({_STAGES[inside.stage].format(inside.kept)})"}
+    kernel = getattr(mapping.transformer, "kernel", model.kernel)  # the parameter may have been set anew since the fit
+    kernel = kernel if isinstance(kernel, str) else "of your own"
     found["kernel"] = kernel if gamma is None else f"{kernel}, gamma = {gamma:.4g}"
-    mapping = model._model.mapping
     kind = _MAPS.get(type(mapping.transformer), "the columns" if mapping.transformer is None else "")
     kind = kind or type(mapping.transformer).__name__
     found["features"] = f"{model.n_components_:,} ({kind})"
