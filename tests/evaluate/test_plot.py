@@ -319,7 +319,7 @@ def test_importances_are_bars_the_largest_on_top():
     widths = [bar.get_width() for bar in ax.patches]
     assert len(widths) == 10
     assert widths == sorted(widths, reverse=True)
-    assert ax.get_yticklabels()[0].get_text() == "x4"
+    assert ax.get_yticklabels()[0].get_text() == "x3"
     assert ax.yaxis_inverted()
     assert "importance; 15 others" in ax.get_xlabel()
     assert widths[0] == pytest.approx(model.feature_importances_.max())
