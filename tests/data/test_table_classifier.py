@@ -385,3 +385,11 @@ def test_an_empty_copy_takes_weights_and_classes():
     assert second.inspect().seen == 150
     with pytest.raises(ValueError, match="not in the classes"):
         third.partial_fit(X, y, classes=["no", "maybe"])
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_answers_have_the_precision_of_the_columns(precision):
+    rows, labels = frame(300)
+    model = TableClassifier(FBTWSVM(kernel="linear"), dtype=precision).fit(rows, labels)
+    for method in ("decision_function", "predict_proba", "predict_log_proba"):
+        assert getattr(model, method)(rows).dtype == precision

@@ -171,7 +171,7 @@ class TableClassifier(ClassifierMixin, Summarised):
         One-hot columns of each column of categories for categories that did not occur in the first rows.  When all are
         taken, further categories count as none of the known ones.
     dtype : {"float64", "float32"}, default="float64"
-        Precision of the encoded columns; float32 is faster.
+        Precision of the encoded columns, and of scores and probabilities; float32 is faster.
 
     Attributes
     ----------
@@ -449,7 +449,7 @@ class TableClassifier(ClassifierMixin, Summarised):
         ndarray of shape (n_samples, n_classes)
             Rows sum to one; columns follow `classes_`.
         """
-        return self._fitted().estimator.predict_proba(self._encoded(X))
+        return self._numbers("predict_proba", X)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the class probabilities.
@@ -464,7 +464,7 @@ class TableClassifier(ClassifierMixin, Summarised):
         ndarray of shape (n_samples, n_classes)
             `log(predict_proba(X))`.
         """
-        return self._fitted().estimator.predict_log_proba(self._encoded(X))
+        return self._numbers("predict_log_proba", X)
 
     def decision_function(self, X: Any) -> Array:
         """Scores whose largest is the predicted class, see :meth:`FBTWSVM.decision_function`.
@@ -479,7 +479,7 @@ class TableClassifier(ClassifierMixin, Summarised):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             The scores.
         """
-        return self._fitted().estimator.decision_function(self._encoded(X))
+        return self._numbers("decision_function", X)
 
     def unlearn(self, X: Any = None, y: Any = None, sample_weight: Any = None, ids: Any = None) -> Unlearned:
         """Take rows out again, see :meth:`FBTWSVM.unlearn`.
@@ -680,6 +680,11 @@ class TableClassifier(ClassifierMixin, Summarised):
         table, _ = self._table(X, state)
         with _in_python(state.order):
             return replace(state.columns).rows(table, 0)  # a copy, which counts values of unknown category
+
+    def _numbers(self, method: str, X: Any) -> Array:
+        """Return scores or probabilities in the precision of the columns: further digits would be noise."""
+        encoded = self._encoded(X)
+        return np.asarray(getattr(self._fitted().estimator, method)(encoded), dtype=encoded.dtype)
 
     def _fitted(self) -> _State:
         if self._state is None or self._state.mapping is not None:
