@@ -68,11 +68,12 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"fbtwsvm {version}"
 html_static_path = ["_static"]
+html_favicon = "_static/logo.svg"
 html_css_files = ["site.css"]
 html_extra_path = ["llms.txt"]
 html_show_sourcelink = False
 html_theme_options = {
-    "logo": {"text": "fbtwsvm"},
+    "logo": {"text": "fbtwsvm", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "show_toc_level": 2,
     "navbar_align": "left",
     "header_links_before_dropdown": 6,

@@ -2,7 +2,8 @@
 
 ORDER = (
     "first_model", "twin_planes", "one_pass", "table", "drift", "half_life", "new_class", "delete_person",
-    "bounded_memory", "river", "merge", "metric", "importances", "calibration", "tuning", "larger_than_memory",
+    "what_is_kept", "bounded_memory", "river", "merge", "metric", "importances", "calibration", "tuning",
+    "larger_than_memory",
 )  # fmt: skip
 
 

@@ -163,7 +163,7 @@ class FBTWSVM(ClassifierMixin, Summarised):
     """Fuzzy bounded twin support vector machine.
 
     For every ordered pair of classes (a, b) there is one plane that lies near the rows of a and pushes those of b away.
-    A new row goes to the class whose plane is nearer.  Each plane solves
+    A new row goes to the class whose plane is nearer.  Each plane solves::
 
         min_u  1/2 reg ||u||^2 + 1/2 sum_{i in a} w_i (h_i.u)^2 + sum_{i in b} C w_i s_i max(0, 1 + h_i.u)
 
