@@ -16,8 +16,9 @@ ROWS = 12_000
 X, y = make("rbf", features=20, classes=4, centroids=60, spread=1.2, seed=1).rows(ROWS)
 
 # %%
-# ``memory`` is the largest number of rows that are stored for each class when the planes are solved again, and 200 by
-# default.  ``memory=None`` stores all that matter to the planes.
+# ``memory`` is the largest number of support rows that are stored for each class after the planes have been solved
+# again; the default is 200.  A reserve of ``second_look`` more rows comes on top.  ``memory=None`` stores all support
+# rows.
 
 runs = {}
 for memory in (None, 200, 50):

@@ -58,7 +58,8 @@ apart = np.abs(model.predict_proba(X) - retrained.predict_proba(X)).max()
 print(f"largest difference to a model that never saw them: {apart:.1e}")
 
 # %%
-# The model in the middle has forgotten Anna.  It is the model on the right, which was trained without her rows.
+# The model in the middle has unlearned Anna's rows.  Up to rounding it equals the model on the right, which was trained
+# without them.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained", sharex=True, sharey=True)
 plot.decision_regions(before, X, y, ax=axes[0])

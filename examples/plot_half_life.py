@@ -39,9 +39,9 @@ for name, (setting, _) in settings.items():
     means[name] = [np.mean(hits[slice(*(None if i is None else i // 20 for i in part))]) for part in parts.values()]
 
 # %%
-# The same in three numbers for each model: accuracy on the 1,000 rows before the change, on the 400 rows after it, and
-# on the last 1,000.  Before the change the longer half-lives lead, after it the shortest does.  ``decay="auto"`` is
-# with the best each time.
+# On the left, the accuracy over time.  On the right, three numbers for each model: accuracy on the 1,000 rows before
+# the change, on the 400 rows after it, and on the last 1,000.  Before the change the longer half-lives lead, after it
+# the shortest does.  ``decay="auto"`` is with the best each time.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained", width_ratios=[3, 2])
 for name, values in means.items():

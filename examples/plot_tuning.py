@@ -19,7 +19,7 @@ X = X / 16.0
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=600, stratify=y, random_state=0)
 
 # %%
-# An int is the number of values to try, around the value that the default would take.
+# An int is the number of values to try: of ``gamma`` and ``reg`` around the default, of ``C`` from 1/4 on.
 
 tuned = FBTWSVMCV(gamma=4, C=3, reg=3, membership=None, random_state=0).fit(X_train, y_train)
 default = FBTWSVM(random_state=0).fit(X_train, y_train)

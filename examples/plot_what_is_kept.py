@@ -18,8 +18,8 @@ model = FBTWSVM(memory=30, second_look=10, warm_up=100, n_components=60, random_
 # %%
 # Grey points have been learned, but are no longer kept.  Large points are kept: at most 30 support rows of each class
 # and a reserve of ten, however long the stream.  Rows in the middle of the border are not among them: they push the
-# plane of the other class with all the weight that they have, so their push is added to a sum.  Kept are rows whose push
-# may still become stronger or weaker.
+# plane of the other class with all the weight that they have, so their push is added to a sum.  Kept are rows whose
+# push may still become stronger or weaker.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained", sharex=True, sharey=True)
 first = 0

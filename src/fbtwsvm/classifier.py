@@ -187,7 +187,8 @@ class FBTWSVM(ClassifierMixin, Summarised):
         around that on samples of the rows, by ridge regression, and keeps the one with the best accuracy on random
         thirds that were held out.  If contiguous thirds of more than 2,000 rows are classified worse by ten points,
         neighbouring rows belong together, and these thirds decide: shuffle the rows if new ones are like them, or give
-        `groups` to `fit`.
+        `groups` to `fit`.  On a stream, "auto" is instead the largest value, up to four times "scale", at which
+        landmarks represent the rows of the warm-up well; no labels are used.
     metric : {"auto", "columns", "none"} or array of shape (n_features,), default="auto"
         Factors of the columns in the rbf and laplacian kernels.  "columns" learns them: the columns along which a
         classifier changes fast count more, those that tell nothing count less, in up to five rounds.  "auto" does so
@@ -243,10 +244,10 @@ class FBTWSVM(ClassifierMixin, Summarised):
         Stream: the paper's phi.
     decay : float or "auto", default=1.0
         Stream: factor by which the weight of a row shrinks with each row that comes after it; 1 is no forgetting.
-        "auto" keeps a committee of up to seven models: with half-lives of 10, 100 and 1,000 rows and without decay, on
-        the feature map and (without that of 10) on the standardised columns themselves.  Those without decay start
-        again when their error rate rises.  All are weighed by how well they classify new rows before learning them.
-        That takes several times the work, and `decision` and `multiclass` are not used.
+        "auto" keeps a committee of up to seven models.  Four use the feature map: half-lives of 10, 100 and 1,000 rows,
+        and no decay.  Three use the standardised columns themselves: half-lives of 100 and 1,000 rows, and no decay.
+        Those without decay start again when their error rate rises.  All are weighed by how well they classify new rows
+        before learning them.  That takes several times the work, and `decision` and `multiclass` are not used.
     half_life : float or None, default=None
         Stream: number of rows after which half of a row's weight is left; an alternative to `decay`.
     accept : {"kkt", "inside", "outside", "all"}, default="kkt"
@@ -266,15 +267,15 @@ class FBTWSVM(ClassifierMixin, Summarised):
         Number of threads; the result does not depend on it.  None uses as many as BLAS may use in `fit`, and one on a
         stream.
     random_state : int, RandomState or None, default=None
-        Seed of landmarks, frequencies and samples.  Not needed for at most 2,000 distinct rows (of at most 10,000),
-        unless the map is random.
+        Seed of landmarks, frequencies and samples.  Not needed for at most 2,000 distinct rows among at most 10,000
+        rows, unless the map is random.
     verbose : int, default=0
         1 prints the steps of a fit, 2 also the progress of the solver.  The logger "fbtwsvm" gets them in any case.
     device : str or None, default=None
-        Where rows of NumPy, frames, chunks and Dask collections are fitted and classified: None is here, "cuda" or
-        "cuda:1" a GPU, any other name a device of Torch.  Up to 2,000 rows are fitted and answered here, and
-        `partial_fit` learns chunks of fewer than 10,000 rows here.  Rows that are given as Torch tensors or CuPy arrays
-        are fitted and classified on their own device.  See the guide, "On a GPU".
+        Where rows of NumPy, frames, chunks and Dask collections are fitted and classified: None is the CPU, "cuda" or
+        "cuda:1" a GPU, any other name a device of Torch.  Up to 2,000 rows are fitted and classified on the CPU, and
+        `partial_fit` learns chunks of fewer than 10,000 rows on the CPU.  Rows that are given as Torch tensors or CuPy
+        arrays are fitted and classified on their own device.  See the guide, "On a GPU".
     precision : {"high", "highest"}, default="high"
         Precision of the features on a GPU.  "high" rounds them to bf16 where the GPU multiplies such numbers fast; the
         planes are then solved for the rounded features, and their duality gap is true for these.  "highest" has the
@@ -539,9 +540,9 @@ class FBTWSVM(ClassifierMixin, Summarised):
         ----------
         X : {array-like, sparse matrix, data frame, tensor, Dask collection} of shape (n_samples, n_features), or chunks
             Training rows.  float32 stays float32 (but the exact kernel of small data works in float64), everything else
-            becomes float64.  A memory map (`np.memmap`) of floats is read in place.  Without `y`: something that
-            yields (X, y) chunks anew each time it is iterated over, such as a list; they are written to a temporary
-            file once, in the precision of the first, and that is gone after the call.
+            becomes float64.  A memory map (`np.memmap`) of floats is read in place.  Without `y`: something that yields
+            (X, y) chunks anew each time it is iterated over, such as a list; they are written once, in the precision of
+            the first chunk, to a temporary file that is deleted after the call.
         y : array-like of shape (n_samples,), or None for chunks
             Labels of one kind (strings, numbers, booleans), two classes or more.  Labels and weights of a Dask
             collection have its partitions.

@@ -144,19 +144,19 @@ class TableClassifier(ClassifierMixin, Summarised):
 
     On a stream, kinds of columns, scale and fillings are found from the first rows (as many as the warm-up of the
     classifier, 500 by default), which are collected until then; a provisional model, whose columns are chosen again
-    from time to time, answers meanwhile.  New categories may come at any time, up to `spare` of them in each column.  A
-    scale that moves later is followed by the classifier's metric, if that is learned (`metric="auto"` and
-    `gamma="auto"`) and `decay="auto"`: it is learned again when rows move away from the landmarks or the error rate
-    rises, and what was summed up before is carried over.
+    from time to time, answers meanwhile.  New categories may come at any time, up to `spare` of them in each column.
+    If the classifier has `decay="auto"` and learns its metric (`metric="auto"` and `gamma="auto"`), the metric follows
+    a scale that moves later: it is learned again when rows move away from the landmarks or the error rate rises, and
+    the sums so far are carried over.
 
     Parameters
     ----------
     estimator : FBTWSVM or None, default=None
         The classifier; None is FBTWSVM().  It is cloned, never changed.
     categorical : sequence of str, default=()
-        Columns that hold categories, whatever their values look like.  Columns of other texts than numbers and dates
-        are recognised; more than 50 different texts, which hardly repeat, must be named here.  Columns of an array
-        have the names x0, x1, ...
+        Columns that hold categories, whatever their values look like.  Columns of texts that are neither numbers nor
+        dates are recognised as categories.  But a column with more than 50 different texts that hardly repeat must be
+        named here.  Columns of an array have the names x0, x1, ...
     numeric : sequence of str, default=()
         Columns that hold numbers or dates.
     drop : sequence of str, default=()

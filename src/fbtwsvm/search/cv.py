@@ -55,22 +55,22 @@ class FBTWSVMCV(ClassifierMixin, Summarised):
     gamma : int, sequence of float or None, default=5
         Values to try.  An int is the number of values, each twice the one before, around the value that gamma="auto"
         takes on the rows of the search; beside them the value of gamma="scale" and eight times that, if they lie
-        outside.  None, here and below, keeps the value of the estimator.  In a grid, a list that an int of 3 or more
-        stands for gets, here and below, up to four more values: those next to the best value that it lacks.  Not with
-        `separate`.
+        outside.  None, here and below, keeps the value of the estimator.  If gamma, C or reg
+        is an int of 3 or more, a grid search also tries the neighbours of its best value that are missing from the
+        list, up to four values for each of the three.  Not with `separate`.
     n_components : int, sequence of int or None, default=None
         Value or values to try.
     metric : sequence of {"auto", "columns", "none"} or None, default=None
-        Values to try.  A metric is learned once on the training rows of each fold, with gamma="auto", and serves all
-        values of gamma, which are those around gamma="auto" in each of the metrics.  None is the metric of the
-        estimator, "auto" by default.
+        Values to try.  A metric is learned once on the training rows of each fold, with gamma="auto", and used with all
+        values of gamma.  If gamma is an int, its values lie around gamma="auto" in each metric.  None is the metric of
+        the estimator, "auto" by default.
     C : int, sequence of float or None, default=5
         Values to try.  An int is the number of values, powers of 4 from 1/4 on: C=10 tries ten values, C=[10.0] tries
         the value 10.
     reg : int, sequence of float or None, default=5
         Values to try.  An int is the number of values, around 0.01 and a factor of sqrt(10) apart.
     mu : sequence of float or None, default=None
-        Values to try.  In a grid, values after the first are tried with the best gamma and n_components only.
+        Values to try.  In a grid, all values but the first are tried only with the best gamma, n_components and metric.
     membership : sequence of str or None, default=("fuzzy", "none")
         Values to try, in the same way as those of mu.
     separate : bool, default=False
@@ -84,10 +84,12 @@ class FBTWSVMCV(ClassifierMixin, Summarised):
     cv : int, splitter or iterable, default=3
         Cross-validation splitting strategy, as in scikit-learn.  It splits all rows, not the sample.
     scoring : str, callable or None, default=None
-        Scoring; None is accuracy, for which decision="calibrated" learns from at most 100 rows of each class.
+        Scoring; None is accuracy.  During the search, decision="calibrated" then learns from at most 100 rows of each
+        class.
     early_stop : bool, default=True
-        Whether a candidate that is two standard errors behind the best skips the remaining folds, and a map whose
-        candidates with the middle value of reg all are so far behind is not tried with others; for accuracy only.
+        Whether a candidate that is two standard errors behind the best skips the remaining folds.  If all candidates of
+        a map (gamma, n_components and metric) with the middle value of reg are so far behind, its other values of reg
+        are skipped too.  Only if the score is accuracy.
     error_score : "raise" or float, default=np.nan
         Score of a fold that cannot be fitted or scored, such as one with a single class; a `FitFailedWarning` says so.
         Means are over the folds whose score is not NaN.  "raise" raises the error.
