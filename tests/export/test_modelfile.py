@@ -2,6 +2,8 @@
 
 import json
 import tracemalloc
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -202,6 +204,41 @@ def lineage_of(tree):
     """Return the number of the array with the lineage."""
     stage = tree[1]["estimator"]["stage"]
     return (stage[1]["learner"] if stage[0] == "learning" else stage[1]["answers"])["lineage"][0]
+
+
+@pytest.fixture(scope="module")
+def fit_in_passes():
+    """A fit whose mapped rows are never all in memory."""
+    X, y = clouds(21_000)
+    chunks = [(X[first : first + 3000], y[first : first + 3000]) for first in range(0, len(X), 3000)]
+    return FBTWSVM(n_components=20, gamma=0.1, random_state=0).fit(chunks), X
+
+
+def test_a_fit_in_passes_is_read_again(fit_in_passes, tmp_path):
+    model, X = fit_in_passes
+    fbtwsvm.save(model, tmp_path / "model.fbt")
+    loaded = fbtwsvm.load(tmp_path / "model.fbt")
+    assert_same_answers(loaded, model, X[:500])
+    np.testing.assert_array_equal(loaded.support_, model.support_)
+    assert model.support_.dtype == np.int64
+
+
+def test_files_of_fits_in_passes_from_before_0_15_are_read(fit_in_passes, tmp_path):
+    """Their numbers of support rows have 32 bits; 0.13 and 0.14 could not read them."""
+    model, X = fit_in_passes
+    older = copy(model)
+    older._learned = replace(model._learned, model=replace(model_of(model), support=model.support_.astype(np.int32)))
+    fbtwsvm.save(older, tmp_path / "model.fbt")
+    assert_same_answers(fbtwsvm.load(tmp_path / "model.fbt"), model, X[:500])
+
+
+def test_what_could_not_be_read_again_is_not_written(fit_in_passes, tmp_path):
+    model, _ = fit_in_passes
+    spoiled = copy(model)
+    spoiled._learned = replace(model._learned, model=replace(model_of(model), support=model.support_.astype(np.int16)))
+    with pytest.raises(ModelFileError, match="int16"):
+        fbtwsvm.save(spoiled, tmp_path / "model.fbt")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("options", [(), ("--chunk", 100)])

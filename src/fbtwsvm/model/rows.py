@@ -180,7 +180,7 @@ class TrainingRows:
         is_given = np.zeros(self.X.shape[0], dtype=bool)
         for part in tiles(0, self.n, _TILE):
             is_given[self.index[part][marked[part]]] = True
-        numbers, done = np.empty(int(marked.sum()), dtype=self.index.dtype), 0
+        numbers, done = np.empty(int(marked.sum()), dtype=np.int64), 0
         for part in tiles(0, len(is_given), _TILE):
             found = np.flatnonzero(is_given[part]) + part.start
             numbers[done : done + len(found)] = found

@@ -31,7 +31,8 @@ _FIT = Record(
     dict,
     {
         "_mapping": MAPPING, "_decision": DECISION, "planes_": ArrayOf(FLOATS, "K", "K", "D"),
-        "support_": Maybe(ArrayOf("i8", None, low=0)), "n_support_": Maybe(ArrayOf("i8", "K", low=0)),
+        "support_": Maybe(ArrayOf(("i8", "i4"), None, low=0)),  # fits of chunks up to 0.14 wrote the shorter ones
+        "n_support_": Maybe(ArrayOf("i8", "K", low=0)),
         "memberships_": Maybe(ArrayOf("f8", None, "K", low=0)), "lineage": Strings(),
     },
     renamed={

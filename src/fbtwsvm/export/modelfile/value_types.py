@@ -202,6 +202,12 @@ class ArrayOf:
 
     def write(self, value: Any, writer: Writer) -> int:
         """Store it outside the tree, unless it could not be read again."""
+        kind = f"{value.dtype.kind}{value.dtype.itemsize}"
+        if kind not in self.types:
+            raise ModelFileError(
+                f"This model has an array of type {value.dtype} that could not be read again, so it cannot be saved: this "
+                "is a fault of fbtwsvm, please report it. An older file is left as it was."
+            )
         if not self._are_numbers(value):
             raise ModelFileError(
                 "This model holds numbers that are not finite, or are too large to calculate with, so it cannot be "
