@@ -1,9 +1,11 @@
 """Threads over parts of the work: one order, one result, one BLAS thread in each."""
 
+import queue
 import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -71,6 +73,34 @@ def test_an_error_comes_through_and_lifts_the_limit(n_jobs):
     with pytest.raises(KeyError, match="second item"):
         threads.each(fail, range(4), n_jobs)
     assert blas_threads() == before
+
+
+def test_a_result_that_is_lost_is_an_error_not_a_wait_for_ever(monkeypatch):
+    class Lossy:
+        """A queue that has no memory left for the second result."""
+
+        def __init__(self):
+            self.queue = queue.SimpleQueue()
+            self.get, self.get_nowait, self.empty = self.queue.get, self.queue.get_nowait, self.queue.empty
+
+        def put(self, found):
+            if found is not None and found[0] == 1 and len(found) == 3:
+                raise SystemExit  # ends the thread without a word
+            self.queue.put(found)
+
+    monkeypatch.setattr(threads, "SimpleQueue", Lossy)
+    with pytest.raises(RuntimeError, match="not all of the work is done"):
+        threads.each(lambda i: i, range(4), 2)
+
+
+def test_results_that_were_yielded_are_not_kept():
+    class Result:
+        pass
+
+    results = threads.stream(lambda _: Result(), range(3), 2)
+    first = weakref.ref(next(results))
+    assert first() is None
+    results.close()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

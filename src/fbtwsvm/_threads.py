@@ -154,15 +154,17 @@ def _in_threads(function: Callable[[In], Out], items: list[In], n_threads: int) 
             while number not in results:
                 if (found := done.get()) is not None:
                     results[found[0]] = found[1:]
-            result, error = results.pop(number)
-            if error is not None:
+                elif len(ended) == n_threads and done.empty():
+                    raise RuntimeError("All threads have ended, but not all of the work is done.")
+                found = None
+            if (error := results[number][1]) is not None:
                 raise error
-            yield result
+            yield results.pop(number)[0]  # without a name: nothing here keeps it
     finally:
         work.stopped = True  # or Ctrl-C would wait until all items are done
-        result = error = found = None
+        error = found = None
         results.clear()
-        while len(ended) < len(started):
+        while len(ended) < len(started) or not done.empty():
             with suppress(Empty):
                 done.get(timeout=0.1)
 
