@@ -91,6 +91,22 @@ def test_text_display_has_no_html(rows):
         assert not hasattr(FBTWSVM().fit(*rows), "_repr_html_")
 
 
+def test_a_view_computes_nothing_and_shows_no_attribute_that_is_not_there(rows, monkeypatch):
+    model = FBTWSVM().fit(*rows)
+    monkeypatch.setattr("fbtwsvm.classifier.importances", None)  # cannot be computed now
+    assert "feature_importances_" in dir(model)
+    assert "gamma_" in model._repr_html_()
+    for unfitted in (FBTWSVM(), FBTWSVMCV(), TableClassifier()):
+        assert not [name for name in dir(unfitted) if name.endswith("_") and not name.startswith("_")]
+        assert "property object" not in unfitted._repr_html_()
+
+
+def test_the_rows_of_an_inspection_are_not_printed(rows):
+    inside = FBTWSVM().fit(*rows).inspect()
+    assert "seen=150" in repr(inside)
+    assert "kept_rows" not in repr(inside)
+
+
 def test_dir_shows_public_names_only():
     modules = {"data", "evaluate", "export", "features", "online", "river"}
     assert set(dir(fbtwsvm)) == {*fbtwsvm.__all__, *modules, "__version__"}

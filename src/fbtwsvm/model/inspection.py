@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .._arrays import Array
@@ -38,6 +38,6 @@ class Inspection:
     forgotten: int = 0
     drifts: int = 0
     bytes: int = 0
-    kept_rows: Any = None
-    kept_labels: Array | None = None
+    kept_rows: Any = field(default=None, repr=False)  # many numbers, and perhaps of people
+    kept_labels: Array | None = field(default=None, repr=False)
     warm_up: int = 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from html import escape
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,6 +17,7 @@ from ..features.nystroem import NystroemFeatures
 _MAPS = {ExactKernel: "exact kernel", FourierFeatures: "Fourier features", NystroemFeatures: "Nystroem landmarks"}
 _STAGES = {"batch": "{:,} support rows", "warm_up": "a stream in its warm-up", "stream": "a stream, {:,} rows kept"}
 _NAMED = 3  # columns with the largest factors
+_IN_VIEW: ContextVar[bool] = ContextVar("in_view", default=False)  # whether a notebook's view is made
 
 
 def summary(model: Any, names: Any = None) -> dict[str, str]:
@@ -42,7 +44,7 @@ def summary(model: Any, names: Any = None) -> dict[str, str]:
         found["metric"] = "none: all columns count alike"
     else:
         names = getattr(model, "feature_names_in_", None) if names is None else names
-        largest = np.argsort(-model.metric_, kind="stable")[:_NAMED]
+        largest = np.argsort(-mapping.metric, kind="stable")[:_NAMED]
         most = ", ".join(str(column if names is None else names[column]) for column in largest)
         origin = f"learned in {model.n_rounds_} rounds" if model.n_rounds_ else "given"
         found["metric"] = f"{origin}; largest factors: columns {most}"
@@ -50,7 +52,25 @@ def summary(model: Any, names: Any = None) -> dict[str, str]:
 
 
 class Summarised(BaseEstimator):
-    """An estimator that a notebook shows with a summary above scikit-learn's own view."""
+    """An estimator that a notebook shows with a summary above scikit-learn's own view.
+
+    That view, and dir(), read all attributes; those that are computed when they are read are left alone.
+    """
+
+    _computed: ClassVar[tuple[str, ...]] = ("feature_importances_",)
+
+    def __dir__(self) -> list[str]:
+        """Return the names of all attributes; those that are computed on reading belong to fitted models only."""
+        names = [name for name in object.__dir__(self) if name not in self._computed and hasattr(self, name)]
+        return [*names, *(self._computed if hasattr(self, "classes_") and not _IN_VIEW.get() else ())]
+
+    def _get_fitted_attr_html(self, *arguments: Any, **named: Any) -> Any:
+        """Show what costs nothing; scikit-learn calls this."""
+        before = _IN_VIEW.set(True)
+        try:
+            return super()._get_fitted_attr_html(*arguments, **named)
+        finally:
+            _IN_VIEW.reset(before)
 
     def _summary(self) -> dict[str, str]:
         """Return what was chosen and learned; nothing before a fit."""
