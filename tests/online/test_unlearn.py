@@ -373,6 +373,14 @@ def test_ids_that_cannot_be(ids, message):
         model.unlearn(ids=ids)
 
 
+def test_ids_of_numpy_are_those_of_python():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    model = FBTWSVM(kernel="linear").partial_fit(X, y, ids=np.array([f"row {i}" for i in range(40)]))
+    assert model.unlearn(ids=["row 3"]).removed == 1
+    with pytest.raises(ValueError, match="the row with id 'row 3' was never learned"):
+        model.unlearn(ids=np.array(["row 3"]))
+
+
 def test_different_rows_that_linear_members_see_alike_are_told_apart():
     """Far out, columns are cut off: the rows are equal in the linear members, and only there."""
     random = np.random.default_rng(0)

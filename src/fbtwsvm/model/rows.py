@@ -316,9 +316,10 @@ def per_class(name: str, value: Any, n_classes: int) -> Array:
     return values
 
 
-def never_learned(key: Any) -> str:
-    """Return the message of an id that is not known."""
-    return f"Nothing was unlearned: the row with id {key!r} was never learned, or has been unlearned already."
+def never_learned(key: Any, position: int = 0) -> str:
+    """Return the message of a row that is not known; the position counts if it has no id."""
+    row = f"row {position}" if key is None else f"the row with id {key!r}"
+    return f"Nothing was unlearned: {row} was never learned, or has been unlearned already."
 
 
 @dataclass(frozen=True)
@@ -368,7 +369,7 @@ class CheckedRows:
                 same = places.get((wanted[i], rows.y[i]), [])
                 found = same.pop() if same else None
             if found is None or not stays[found]:
-                raise ValueError(f"Nothing was unlearned: row {i} was never learned, or has been unlearned already.")
+                raise ValueError(never_learned(key, i))
             stays[found] = False
         if not stays.any():
             raise ValueError("Nothing was unlearned: without these rows the model would be empty. Make a new one.")

@@ -56,6 +56,12 @@ class Unlearned:
     remaining : dict of str to list of int
         Reason -> positions in the call of the rows of which something remains: of the row itself, or of its influence
         on what was learned from other rows.
+    complete : bool
+        Whether nothing remains of any row.
+    values_removed : bool
+        Whether no number of the rows themselves remains, only their influence on what was learned from others.
+    without_trace : int
+        Number of rows that were taken out and of which nothing remains.
 
     Examples
     --------
@@ -64,7 +70,10 @@ class Unlearned:
     2 rows taken out; nothing remains of them
     >>> print(Unlearned(removed=2, remaining={"landmark": [0]}))
     2 rows taken out; nothing remains of 1 of them
-    something remains of 1 (position 0): the row is a landmark of the feature map
+    landmark, 1 row (position 0): the row is a landmark of the feature map
+    >>> print(Unlearned(removed=1, remaining={"age": [1]}).describe(["anna 1", "anna 2"]))  # doctest: +ELLIPSIS
+    1 of 2 rows taken out, 1 could not be; nothing remains of 1 of them
+    age, 1 row (anna 2): the row is not kept and came without an id: ...
     """
 
     removed: int = 0
@@ -103,14 +112,24 @@ class Unlearned:
 
     def describe(self, names: Sequence[str] | None = None) -> str:
         """Return the report in words, with names of the rows, or their positions."""
-        count = "1 row" if self.removed == 1 else f"{self.removed:,} rows"
+        still = len(self._still_in_sums())
+        count = f"{self.removed:,} of {_rows(self.removed + still)}" if still else _rows(self.removed)
+        failed = f", {still:,} could not be" if still else ""
         whole = "nothing remains of them" if self.complete else f"nothing remains of {self.without_trace:,} of them"
-        lines = [f"{count} taken out; {whole if self.complete or self.without_trace else 'something remains of each'}"]
+        if not self.complete and not self.without_trace:
+            whole = "something remains of each" + (", but none of its values" if self.values_removed else "")
+        lines = [f"{count} taken out{failed}; {whole}"]
         for reason, rows in self.remaining.items():
-            some = [str(row) if names is None else names[row] for row in rows[:10]]
-            where = ("position " if names is None else "") + ", ".join(some) + (", ..." if len(rows) > 10 else "")
-            lines.append(f"something remains of {len(rows):,} ({where}): {REASONS[reason]}")
+            some = [str(row) if names is None else names[row] for row in sorted(rows)[:10]]
+            where = ", ".join(some) + (", ..." if len(rows) > 10 else "")
+            if names is None:
+                where = f"position{'s' if len(rows) > 1 else ''} {where}"
+            lines.append(f"{reason}, {_rows(len(rows))} ({where}): {REASONS[reason]}")
         return "\n".join(lines)
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def find_kept(kept: Kept, rows: Chunk, times: Array | None = None) -> Array:
