@@ -333,3 +333,14 @@ def test_importances_have_the_names_of_the_columns():
     frame = pd.DataFrame(X, columns=["height", "$width"])
     ax = plot.importances(FBTWSVM().fit(frame, Y))
     assert {label.get_text() for label in ax.get_yticklabels()} == {"height", r"\$width"}
+
+
+def test_cells_of_a_search_that_stopped_early_are_marked():
+    tuned = found((1.0, 4.0, 0.1), gamma=[1.0], C=[1.0, 4.0], reg=[0.01, 0.1])
+    tuned.cv_results_["mean_test_score"][:2] = 0.95  # of one fold: higher than the best of all folds
+    tuned.cv_results_["stopped"][:2] = True
+    right = plot.search(tuned)[1]
+    assert right.get_title().splitlines()[0] == "at the best of the others (x: stopped early)"
+    crosses, star = (points.get_offsets().tolist() for points in right.collections)
+    assert crosses == [[0, 0], [0, 1]]
+    assert star == [[1, 1]]

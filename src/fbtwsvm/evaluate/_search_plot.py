@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _NUMBERS = ("gamma", "C", "reg", "n_components")  # searched parameters that have a logarithmic axis
 _RIGHT = ("C", "reg")  # those of the right plot
+_SHOWN = ("params", "mean_test_score", "stopped")
 _MOST_TICKS = 7
 _BEST: dict[str, Any] = {
     "marker": "*",
@@ -62,7 +63,7 @@ def _plot_one(ax: Axes, tuned: FBTWSVMCV, name: str | None, named: list[str]) ->
 def _plot_C_and_reg(ax: Axes, tuned: FBTWSVMCV) -> None:  # noqa: N802
     """Plot the scores over C and reg: of a grid as a table, of another search as points."""
     if tuned.search == "grid":
-        title, picture = "at the best of the others", _table_of_scores(ax, tuned)
+        title, picture = _table_of_scores(ax, tuned)
     else:
         title, picture = "all candidates", _points(ax, tuned)
     ax.set(xlabel="C", ylabel="reg")
@@ -70,23 +71,33 @@ def _plot_C_and_reg(ax: Axes, tuned: FBTWSVMCV) -> None:  # noqa: N802
     ax.figure.colorbar(picture, ax=ax, label="mean score")
 
 
-def _table_of_scores(ax: Axes, tuned: FBTWSVMCV) -> Any:
-    """Draw the scores of the candidates with the best values of the other parameters, one cell for each C and reg."""
+def _table_of_scores(ax: Axes, tuned: FBTWSVMCV) -> tuple[str, Any]:
+    """Draw the scores of the candidates with the best values of the other parameters, one cell for each C and reg.
+
+    Return a title and the picture.
+    """
     best = tuned.best_params_
     others = [name for name in best if name not in _RIGHT]
-    scores: dict[tuple[float, ...], float] = {}  # the best one where a second plane has values of its own
-    for params, score in zip(tuned.cv_results_["params"], tuned.cv_results_["mean_test_score"], strict=True):
+    # The best one where a second plane has values of its own; a score of all folds before one of some of them.
+    cells: dict[tuple[float, ...], tuple[bool, float]] = {}
+    results = tuned.cv_results_
+    for params, score, stopped in zip(*(results[name] for name in _SHOWN), strict=True):
         if all(params[name] == best[name] for name in others):
             place = tuple(_first_plane(params[name]) for name in _RIGHT)
-            scores[place] = max(scores.get(place, -np.inf), score)
+            cells[place] = max(cells.get(place, (False, -np.inf)), (not stopped, score))
+    scores = {place: score for place, (_, score) in cells.items()}
     columns, rows = (sorted(set(values)) for values in zip(*scores, strict=True))
     image = np.array([[scores.get((C, reg), np.nan) for C in columns] for reg in rows])
     picture = ax.imshow(image, origin="lower", aspect="auto", cmap="viridis")
+    early = [place for place, (whole, _) in cells.items() if not whole]
+    if early:
+        x, y = [columns.index(C) for C, _ in early], [rows.index(reg) for _, reg in early]
+        ax.scatter(x, y, marker="x", s=20, color="0.7", linewidth=0.8)
     ax.scatter(columns.index(_first_plane(best["C"])), rows.index(_first_plane(best["reg"])), **_BEST)
     for set_ticks, values in ((ax.set_xticks, columns), (ax.set_yticks, rows)):
         places = range(0, len(values), -(-len(values) // _MOST_TICKS))
         set_ticks(places, [format_number(values[k]) for k in places])
-    return picture
+    return "at the best of the others" + (" (x: stopped early)" if early else ""), picture
 
 
 def _points(ax: Axes, tuned: FBTWSVMCV) -> Any:

@@ -276,7 +276,7 @@ def importances(model: Any, names: Sequence[str] | None = None, *, ax: Axes | No
     model : fitted classifier
         A classifier with `feature_importances_`.
     names : sequence of str, default=None
-        Names of the columns; by default those that the model has seen, or x1, x2, ...
+        Names of the columns; by default those that the model has seen, or x0, x1, ...
     ax : matplotlib Axes, default=None
         Axes to draw on; by default those of a new figure.
     most : int, default=20

@@ -57,9 +57,9 @@ class Snapshot:
     """Results of a model after a number of rows; `window_...` are those of the last rows only.
 
     `kappa` compares with guessing by class frequencies.  `kappa_temporal` compares with repeating the label of the row
-    before, and `window_repeated` is the accuracy of doing so.  `kept` and `forgotten` count rows.  `window_classes`
-    counts the rows of each class, in the order in which classes first came.  `seconds` is the time of testing and
-    learning.
+    before, and `window_repeated` is the accuracy of doing so.  `kept` and `forgotten` count rows.  `drifts` counts
+    what the `drift_detector` of the model has reported; it is 0 without one.  `window_classes` counts the rows of each
+    class, in the order in which classes first came.  `seconds` is the time of testing and learning.
     """
 
     rows: int
@@ -83,7 +83,25 @@ class Snapshot:
 
 @dataclass(eq=False, repr=False)
 class Prequential:
-    """A run of test-then-train: iterate over it for snapshots, or call `run()`; then see `table()` and `plot()`."""
+    """A run of test-then-train: iterate over it for snapshots, or call `run()`; then see `table()` and `plot()`.
+
+    :func:`prequential` makes it.
+
+    Attributes
+    ----------
+    snapshots : list of Snapshot
+        Results after every so many rows.
+    score : Score
+        Counts of all tested rows: `score.by_class()` has precision, recall and F1 of each class, `score.confusion()`
+        the confusion matrix.
+    marks : list of int
+        Rows at which the error rate rose, by Hoeffding's bound: where the data has probably drifted.  A model that
+        follows a slow drift well leaves none.
+    rows : int
+        Number of rows so far.
+    seconds : float
+        Time of testing and learning.
+    """
 
     model: Any
     chunks: Iterable[tuple[Any, Any]]
@@ -267,9 +285,9 @@ def prequential(
     classes : array-like, default=None
         Classes to pass to the first `partial_fit`, for models that need them.
     delay : int or array-like of int, default=0
-        When labels are known.  A number is relative: with 2, the label of row 0 is known when row 3 comes.  An array
-        has absolute numbers: the label of row i is known as soon as `delay[i]` rows have come in all, so `delay[i]` is
-        at least i + 1.  A label that is known only after the last row is learned at the end.  The prediction that
+        When labels are known.  A number says how many further rows come first: with 2, rows 1 and 2 come before the
+        label of row 0 is known.  An array has absolute numbers: the label of row i is known as soon as `delay[i]` rows
+        have come in all, so `delay[i]` is at least i + 1.  A label that is known only after the last row is learned at the end.  The prediction that
         counts is the one made when the row came; rows are tested and learned one by one, whatever the chunks, in the
         order in which their labels come.  Snapshots count the rows that have come, and score those with a known label.
     progress : bool or None, default=None

@@ -19,7 +19,10 @@ class ClassMeasures(NamedTuple):
 
 
 class Score:
-    """Counts of true and predicted labels, over all rows and over a sliding window."""
+    """Counts of true and predicted labels, over all rows and over a sliding window.
+
+    It is the attribute `score` of a :class:`Prequential`.
+    """
 
     def __init__(self, window: int) -> None:
         self.class_index: dict[Any, int] = {}
