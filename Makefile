@@ -65,12 +65,13 @@ format: $(READY)
 	$(BIN)/rumdl fmt --quiet .
 
 docs: $(VENV)/.ready-docs
-	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going --color -b html docs docs/_build/html
+	rm -rf docs/_build docs/gallery docs/api/generated
+	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going --color -b html -d docs/_build/doctrees docs docs/_build/html
 
 # each file is installed with its base dependencies alone, and tried in an empty folder
 dist: $(READY)
 	rm -rf dist
-	$(BIN)/python -m build --quiet
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --quiet
 	for file in dist/*; do \
 		bare=$$(mktemp -d) && $(PYTHON) -m venv $$bare && \
 		PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $$bare/bin/python -m pip install --quiet $$file && \

@@ -14,5 +14,6 @@ class GalleryOrder:
         pass
 
     def __call__(self, name):
-        """Return the place of a file; one that is missing above is an error."""
-        return ORDER.index(name.removeprefix("plot_").removesuffix(".py"))
+        """Return the place of a file; those that are missing above come last."""
+        name = name.removeprefix("plot_").removesuffix(".py")
+        return ORDER.index(name) if name in ORDER else len(ORDER)

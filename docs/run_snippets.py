@@ -31,9 +31,8 @@ def run_page(app, doctree, name):
                 raise ExtensionError(
                     f"{name}, Python block {number}: {type(error).__name__}: {error}", error
                 ) from error
-    for figures in [names.get("plt")]:
-        if figures is not None:
-            figures.close("all")
+    if (plt := names.get("plt")) is not None:
+        plt.close("all")
 
 
 def setup(app):
