@@ -52,6 +52,15 @@ def test_bad_parameters(parameters, message):
         FBTWSVM(**parameters).fit(X, Y)
 
 
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("value", [np.nan, "red"])
+def test_gaps_and_texts_lead_to_the_class_that_takes_them(method, value):
+    rows = X.astype(object)
+    rows[3, 1] = value
+    with pytest.raises(ValueError, match="use TableClassifier"):
+        getattr(FBTWSVM(), method)(rows, Y)
+
+
 def test_rows_of_two_classes_are_not_called_distinct():
     rows, labels = np.repeat([[0.0], [1.0], [2.0]], 4, axis=0), np.tile([0, 1], 6)
     with pytest.raises(ValueError, match=r"more than the 6 rows .*\(equal rows of a class count once"):

@@ -82,6 +82,15 @@ def test_a_name_is_loaded_once_and_garbage_collection_goes_on():
     assert gc.get_count()[1] or gc.get_count()[2]  # young objects were collected meanwhile
 
 
+def test_a_module_without_its_extra_is_no_attribute(monkeypatch):
+    monkeypatch.setitem(sys.modules, "river", None)
+    monkeypatch.delitem(sys.modules, "fbtwsvm.river")
+    monkeypatch.delattr(fbtwsvm, "river")
+    assert not hasattr(fbtwsvm, "river")
+    with pytest.raises(AttributeError, match=r"pip install 'fbtwsvm\[river\]'"):
+        fbtwsvm.river  # noqa: B018
+
+
 @pytest.mark.parametrize("thing", DOCUMENTED, ids=lambda thing: thing.__name__)
 def test_docstring_names_every_parameter_with_its_default(thing):
     text = inspect.getdoc(thing).split("Parameters\n----------\n")[1].split("\n\n")[0].replace("\\\n", " ")

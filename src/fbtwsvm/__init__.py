@@ -46,5 +46,8 @@ def __getattr__(name: str) -> Any:
             value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
         return value
     if name in _MODULES:
-        return import_module(f".{name}", __name__)
+        try:
+            return import_module(f".{name}", __name__)
+        except ImportError as error:  # hasattr() is then False
+            raise AttributeError(str(error)) from error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

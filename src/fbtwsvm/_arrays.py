@@ -54,7 +54,10 @@ class _Compilation(object if event is None else event.Listener):  # type: ignore
         spent = self.seconds + time.perf_counter() - self.begin
         if spent > 1.0 and not self.told:
             self.told = True
-            LOG.warning("compiling part of fbtwsvm, once per installation; this takes a few seconds")
+            LOG.warning(
+                "compiling part of fbtwsvm, once per installation; this takes some seconds, on a slow machine up to a "
+                "minute"
+            )
         if self.depth == 0:
             self.seconds = spent
             self.pause.__exit__(None, None, None)

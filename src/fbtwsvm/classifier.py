@@ -211,8 +211,8 @@ class FBTWSVM(ClassifierMixin, Summarised):
     reg : float or pair of floats, default=0.01
         Ridge penalty of the planes, for features with a mean square norm of one; a pair as for C.
     mu : float, default=0.5
-        Membership factor of rows that are nearer to the centre of the other class than to their own; all other rows
-        have 1 - mu.
+        Membership factor of rows that are nearer to the centre of the other class than to that of their own; all other
+        rows have the factor 1 - mu.  So a small mu makes rows near the other class count less.
     membership : {"fuzzy", "printed", "none"}, default="fuzzy"
         "fuzzy" falls with the distance to the centre of the class and is rescaled to (0, 1] for each class and
         opponent; "printed" is the paper's formula without rescaling; "none" lets all rows count alike.
@@ -225,7 +225,8 @@ class FBTWSVM(ClassifierMixin, Summarised):
     class_weight : dict, "balanced" or None, default=None
         Factors on the weights of the rows of each class.  Classes that a dict does not name have a factor of one.  A
         dict that names a class which cannot occur, and omits one that can, is refused; on a stream every class can
-        occur, unless `partial_fit` is given `classes`.  "balanced" follows the counts of a stream.
+        occur, unless `partial_fit` is given `classes`.  "balanced" follows the counts of a stream; use it there
+        together with decay="auto".
     tol : float, default=1e-3
         Duality gap at which a plane counts as solved, relative to its primal value at u = 0.
     max_iter : int, default=1000
@@ -1161,7 +1162,13 @@ class FBTWSVM(ClassifierMixin, Summarised):
         """
         probe = self._probe() if probe is None else probe
         accept, kinds = ("csr" if sparse else False), [np.float64, np.float32] if dtype is None else dtype
-        X, y = validate_data(probe, X, y, accept_sparse=accept, dtype=kinds, reset=first)
+        try:
+            X, y = validate_data(probe, X, y, accept_sparse=accept, dtype=kinds, reset=first)
+        except ValueError as error:
+            what = str(error).splitlines()[0]
+            if what == "Input X contains NaN." or what.startswith("could not convert string to float"):
+                raise ValueError(f"{what} Fill gaps and encode texts first, or use TableClassifier.") from error
+            raise
         if first:
             X = check_first_values(X)
         else:
@@ -1545,7 +1552,7 @@ def checked_ids(ids: Any) -> Array:
     """Return ids as an array of objects; refuse equal ones, and rows without one."""
     if isinstance(ids, (str, bytes)) or not hasattr(ids, "__iter__"):
         raise ValueError(f"ids must be a sequence of ids, not {ids!r}: ids=[{ids!r}].")
-    given = list(ids)
+    given = [name.item() if isinstance(name, np.generic) else name for name in ids]
     names = np.empty(len(given), dtype=object)
     names[:] = given
     if not all(isinstance(name, Hashable) for name in given):

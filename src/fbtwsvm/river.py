@@ -10,7 +10,7 @@ import numpy as np
 try:
     import pandas as pd
     from river import base
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise ImportError("RiverFBTWSVM needs river: pip install 'fbtwsvm[river]'.") from error
 
 from ._arrays import Array

@@ -393,3 +393,11 @@ def test_answers_have_the_precision_of_the_columns(precision):
     model = TableClassifier(FBTWSVM(kernel="linear"), dtype=precision).fit(rows, labels)
     for method in ("decision_function", "predict_proba", "predict_log_proba"):
         assert getattr(model, method)(rows).dtype == precision
+
+
+def test_rounding_leaves_the_largest_probability_with_the_winner(monkeypatch):
+    rows, labels = frame(60)
+    model = TableClassifier(FBTWSVM(kernel="linear"), dtype="float32").fit(rows, labels)
+    close = np.array([0.3, 0.35, 0.35 + 1e-12])
+    monkeypatch.setattr(FBTWSVM, "predict_proba", lambda _, X: np.tile(close, (len(X), 1)))
+    assert (model.predict_proba(rows).argmax(axis=1) == 2).all()

@@ -208,7 +208,7 @@ def lineage_of(tree):
 
 @pytest.fixture(scope="module")
 def fit_in_passes():
-    """A fit whose mapped rows are never all in memory."""
+    """Return a fit whose mapped rows are never all in memory, and its rows."""
     X, y = clouds(21_000)
     chunks = [(X[first : first + 3000], y[first : first + 3000]) for first in range(0, len(X), 3000)]
     return FBTWSVM(n_components=20, gamma=0.1, random_state=0).fit(chunks), X

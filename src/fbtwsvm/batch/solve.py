@@ -228,7 +228,7 @@ class Calibration:
         """Return the decision rule, learned from the left-out values; `kernel` is the matrix of the exact kernel.
 
         Where few distinct rows stand for many, as in tables of categories, a row without any of its copies may tell
-        nothing of new ones.  If the rule is then no better than chance, it is learned from rows without one copy.
+        nothing of new ones.  If any pair is then no better than chance, the rule is learned from rows without one copy.
         """
         decision = self._learned(solution, settings, kernel)
         if copies is not None and decision.is_chance():

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 
 try:
     import pyarrow as pa
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise ImportError("TableClassifier needs pyarrow: pip install 'fbtwsvm[table]'.") from error
 
 from .._arrays import Array
@@ -37,6 +37,7 @@ from ..classifier import (
     noted_column,
     parameters_of,
 )
+from ..model.decision import put_first
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
 from ..model.rows import CheckedRows
@@ -684,7 +685,11 @@ class TableClassifier(ClassifierMixin, Summarised):
     def _numbers(self, method: str, X: Any) -> Array:
         """Return scores or probabilities in the precision of the columns: further digits would be noise."""
         encoded = self._encoded(X)
-        return np.asarray(getattr(self._fitted().estimator, method)(encoded), dtype=encoded.dtype)
+        answers = np.asarray(getattr(self._fitted().estimator, method)(encoded))
+        rounded = answers.astype(encoded.dtype, copy=False)
+        if answers.ndim == 1 or rounded is answers or not len(answers):
+            return rounded
+        return put_first(rounded, answers.argmax(axis=1))  # rounding may have made others as large as the winner
 
     def _fitted(self) -> _State:
         if self._state is None or self._state.mapping is not None:

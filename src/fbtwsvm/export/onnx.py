@@ -81,7 +81,8 @@ def _of_table(model: Any) -> tuple[FBTWSVM, Columns]:
             return model.estimator, model.columns
     raise ValueError(
         f"A {type(model).__name__} has no export to ONNX: give an FBTWSVM, a TableClassifier or a TableModel. Of a "
-        "pipeline, export the last step (pipeline[-1]) and apply the other steps before it."
+        "pipeline, export the last step (pipeline[-1]) and apply the other steps before it, or use TableClassifier, "
+        "whose scaling is exported with it."
     )
 
 

@@ -104,7 +104,7 @@ class FBTWSVMCV(ClassifierMixin, Summarised):
     random_state : int, RandomState or None, default=None
         Seed of the sample and of "tpe".
     verbose : int, default=0
-        If 1, show a progress bar.
+        If 1, show a progress bar, on a terminal (extra ``tune``).
 
     Attributes
     ----------
@@ -124,7 +124,8 @@ class FBTWSVMCV(ClassifierMixin, Summarised):
     best_estimator_ : FBTWSVM
         The best candidate, fitted on all rows; only with `refit`.
     cv_results_ : dict of arrays
-        Scores as in GridSearchCV, without times; `stopped` marks candidates that were not tried in all folds.
+        Scores as in GridSearchCV, without times; `stopped` marks candidates that were not tried in all folds: sort by
+        `rank_test_score`, where they come last.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
     scorer_ : callable or None

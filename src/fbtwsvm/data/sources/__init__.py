@@ -21,7 +21,7 @@ from typing import Any
 
 try:
     import pyarrow  # noqa: F401
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise ImportError("Sources of rows need pyarrow: pip install 'fbtwsvm[table]'.") from error
 
 from .address import masked

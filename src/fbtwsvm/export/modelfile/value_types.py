@@ -205,8 +205,8 @@ class ArrayOf:
         kind = f"{value.dtype.kind}{value.dtype.itemsize}"
         if kind not in self.types:
             raise ModelFileError(
-                f"This model has an array of type {value.dtype} that could not be read again, so it cannot be saved: this "
-                "is a fault of fbtwsvm, please report it. An older file is left as it was."
+                f"This model has an array of type {value.dtype} that could not be read again, so it cannot be saved: "
+                "this is a fault of fbtwsvm, please report it. An older file is left as it was."
             )
         if not self._are_numbers(value):
             raise ModelFileError(
