@@ -287,9 +287,10 @@ def prequential(
     delay : int or array-like of int, default=0
         When labels are known.  A number says how many further rows come first: with 2, rows 1 and 2 come before the
         label of row 0 is known.  An array has absolute numbers: the label of row i is known as soon as `delay[i]` rows
-        have come in all, so `delay[i]` is at least i + 1.  A label that is known only after the last row is learned at the end.  The prediction that
-        counts is the one made when the row came; rows are tested and learned one by one, whatever the chunks, in the
-        order in which their labels come.  Snapshots count the rows that have come, and score those with a known label.
+        have come in all, so `delay[i]` is at least i + 1.  A label that is known only after the last row is learned at
+        the end.  The prediction that counts is the one made when the row came; rows are tested and learned one by one,
+        whatever the chunks, in the order in which their labels come.  Snapshots count the rows that have come, and
+        score those with a known label.
     progress : bool or None, default=None
         Whether to show a progress bar, which needs rich (extra ``stream``).  None shows one on a terminal if rich is
         installed.
