@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -61,6 +62,31 @@ def test_gaps_and_texts_lead_to_the_class_that_takes_them(method, value):
         getattr(FBTWSVM(), method)(rows, Y)
 
 
+def test_gaps_and_texts_in_rows_to_predict_lead_to_the_same_class():
+    model = FBTWSVM(gamma=1.0).fit(X, Y)
+    for value in (np.nan, "red"):
+        rows = X.astype(object)
+        rows[3, 1] = value
+        with pytest.raises(ValueError, match="use TableClassifier"):
+            model.predict(rows)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA, pd.NaT])
+@pytest.mark.parametrize("names", [["a", "b"], [0.0, 1.0]])
+def test_the_first_row_without_a_label_is_named(method, gap, names):
+    labels = np.array(names, dtype=object)[Y]
+    labels[[7, 12]] = gap
+    with pytest.raises(ValueError, match=r"Row 7 has no label \(y\[7\] is"):
+        getattr(FBTWSVM(), method)(X, labels)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_labels_of_different_kinds_are_named(method):
+    with pytest.raises(ValueError, match="different kinds \\(int and str\\)"):
+        getattr(FBTWSVM(), method)(X, np.array(["a", 1], dtype=object)[Y])
+
+
 def test_rows_of_two_classes_are_not_called_distinct():
     rows, labels = np.repeat([[0.0], [1.0], [2.0]], 4, axis=0), np.tile([0, 1], 6)
     with pytest.raises(ValueError, match=r"more than the 6 rows .*\(equal rows of a class count once"):
@@ -83,7 +109,7 @@ def test_exact_kernel_refuses_what_does_not_fit():
         (X[:, 0], Y, None, "Expected 2D"),
         (X, Y[:-1], None, "inconsistent numbers of samples"),
         (X, np.linspace(0, 1, 30), None, "continuous"),
-        (X, np.where(Y == 0, np.nan, 1.0), None, "NaN"),
+        (X, np.where(Y == 0, np.nan, 1.0), None, "Row 0 has no label"),
         (X, np.zeros(30), None, "one class only"),
         (X, Y, np.where(Y == 0, 0.0, 1.0), "positive weight"),
         (X, Y, np.zeros(30), "zero"),

@@ -25,6 +25,11 @@ Array = npt.NDArray[Any]
 Index = slice | Array
 
 
+def as_python(value: Any) -> Any:
+    """Return a number, truth value or text of NumPy as one of Python, and all else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 class _Compilation(object if event is None else event.Listener):  # type: ignore[misc]
     """Follows the compilation of functions of this package: tells who has waited for a second, once, what for.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import closing
 from copy import copy
@@ -20,7 +21,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, _check_sample_weight, validate_data
 
-from ._arrays import Array, tiles
+from ._arrays import Array, as_python, tiles
 from ._log import shown, warn
 from ._namespace import check_device, device_of, is_foreign, like, on_device, to_numpy, zeros
 from .batch.choose_kernel import given_metric
@@ -39,7 +40,7 @@ from .device.fit import fit_on_device
 from .device.rows import DeviceRows, arrange_on_device, sent
 from .device.update import learns_on_device, update_on_device
 from .features.kernels import KERNELS, Kernel, check_domain
-from .model.check_values import all_below, check_first_values, check_spread, check_values
+from .model.check_values import all_below, check_first_values, check_spread, check_values, clear_errors
 from .model.decision import Answers, AnswersOnly
 from .model.importances import gradients, importances
 from .model.inspection import Inspection
@@ -888,7 +889,7 @@ class FBTWSVM(ClassifierMixin, Summarised):
         rows, columns, _ = self._check_stream(X, y, sample_weight, ids, None)
         unknown = np.setdiff1d(rows.y, known)
         if len(unknown):
-            raise ValueError(f"Nothing was unlearned: the model has no class {unknown[0].item()!r}.")
+            raise ValueError(f"Nothing was unlearned: the model has no class {as_python(unknown[0])!r}.")
         parameters, model = parameters_of(self), self._model
         left: Model
         if isinstance(model, BatchModel):
@@ -951,8 +952,8 @@ class FBTWSVM(ClassifierMixin, Summarised):
         assert isinstance(mine, StreamModel)
         assert isinstance(theirs, StreamModel)
         if promised is not None and not np.isin(theirs.classes, promised).all():
-            unknown = np.setdiff1d(theirs.classes, promised)
-            raise ValueError(f"merge: the other model has the class {unknown[0].item()!r}, which is not in classes.")
+            unknown = as_python(np.setdiff1d(theirs.classes, promised)[0])
+            raise ValueError(f"merge: the other model has the class {unknown!r}, which is not in classes.")
         merged = mine.merge(theirs)
         self._warn_of_gap(merged.largest_gap)
         return self._publish(merged)
@@ -1162,19 +1163,16 @@ class FBTWSVM(ClassifierMixin, Summarised):
         """
         probe = self._probe() if probe is None else probe
         accept, kinds = ("csr" if sparse else False), [np.float64, np.float32] if dtype is None else dtype
-        try:
+        with clear_errors(y):
             X, y = validate_data(probe, X, y, accept_sparse=accept, dtype=kinds, reset=first)
-        except ValueError as error:
-            what = str(error).splitlines()[0]
-            if what == "Input X contains NaN." or what.startswith("could not convert string to float"):
-                raise ValueError(f"{what} Fill gaps and encode texts first, or use TableClassifier.") from error
-            raise
+            if y.dtype.kind not in "iub":  # integers are labels
+                check_classification_targets(y)
+            if y.dtype.kind == "O":
+                np.unique(y)  # labels are ordered
         if first:
             X = check_first_values(X)
         else:
             check_values(X)
-        if y.dtype.kind not in "iub":  # integers are labels
-            check_classification_targets(y)
         self._check_domain(X)
         return X, y, probe._columns
 
@@ -1201,7 +1199,7 @@ class FBTWSVM(ClassifierMixin, Summarised):
             rows = replace(rows, weights=weights)
         rows = _named(rows, ids)
         if model is not None and (model.classes.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
-            raise ValueError(f"y holds labels of another kind than those learned so far ({model.classes[:3]}...).")
+            raise ValueError(f"y holds labels of another kind than those learned so far, {model.classes.tolist()[:3]}.")
         promised = self._promised(classes)
         _refuse_unpromised(y, promised)
         return rows, columns, promised
@@ -1220,7 +1218,7 @@ class FBTWSVM(ClassifierMixin, Summarised):
             )
         if self._model is not None and not np.isin(self._model.classes, named).all():
             known = np.setdiff1d(self._model.classes, named)
-            raise ValueError(f"classes has no {known[0].item()!r}, a class that the model has learned already.")
+            raise ValueError(f"classes has no {as_python(known[0])!r}, a class that the model has learned already.")
         return named if promised is None else promised
 
     def _is_plain(self, dtype: np.dtype, X: Any) -> bool:
@@ -1371,7 +1369,8 @@ class FBTWSVM(ClassifierMixin, Summarised):
     def _readable(self, answers: Answers, X: Any) -> Any:
         """Return rows to predict, checked and in the precision of the map."""
         if not self._is_plain(answers.mapping.dtype, X):
-            X = validate_data(self, X, accept_sparse="csr", dtype=answers.mapping.dtype, reset=False)
+            with clear_errors():
+                X = validate_data(self, X, accept_sparse="csr", dtype=answers.mapping.dtype, reset=False)
             check_values(X)
         self._check_domain(X)
         return X
@@ -1552,13 +1551,20 @@ def checked_ids(ids: Any) -> Array:
     """Return ids as an array of objects; refuse equal ones, and rows without one."""
     if isinstance(ids, (str, bytes)) or not hasattr(ids, "__iter__"):
         raise ValueError(f"ids must be a sequence of ids, not {ids!r}: ids=[{ids!r}].")
-    given = [name.item() if isinstance(name, np.generic) else name for name in ids]
+    given = [as_python(name) for name in ids]
     names = np.empty(len(given), dtype=object)
     names[:] = given
     if not all(isinstance(name, Hashable) for name in given):
         raise ValueError("ids must be texts, numbers or other values that can be keys of a dictionary.")
-    if len(set(given)) < len(given) or any(name is None for name in given):
-        raise ValueError("ids must be given for every row and all be different.")
+    different = set(given)
+    if None in different:
+        raise ValueError(f"ids must name every row: that of row {given.index(None)} is None.")
+    if len(different) < len(given):
+        name, count = Counter(given).most_common(1)[0]
+        raise ValueError(
+            f"ids must all be different, but {name!r} is there {count} times. If a person has several rows, number "
+            f"them, such as f'{{person}}-{{i}}'."
+        )
     return names
 
 

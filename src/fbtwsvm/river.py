@@ -13,7 +13,7 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError("RiverFBTWSVM needs river: pip install 'fbtwsvm[river]'.") from error
 
-from ._arrays import Array
+from ._arrays import Array, as_python
 from .classifier import FBTWSVM, learn_checked, model_of
 from .model.check_values import check_values
 from .model.rows import CheckedRows
@@ -115,7 +115,7 @@ class RiverFBTWSVM(base.MiniBatchClassifier):
         if not self.columns:
             return None
         classes, winners = self._answer(self._row(x), "winners")
-        return classes[winners[0]].item()
+        return as_python(classes[winners[0]])
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn the rows of a data frame.

@@ -132,7 +132,8 @@ def test_labels_that_cannot_be_read_are_named(known, table, message):
         ({"target": "zz"}, "no column 'zz'; it has 'size'"),
         ({"drop": ("zz",)}, "no column 'zz'"),
         ({"numeric": ("colour",)}, "'colour' holds numbers, but row 1 holds 'red'"),
-        ({"drop": ()}, "--drop name"),
+        ({"drop": ()}, r"such as 'row 0': .*--drop name.*Dates must be like 2024-03-01"),
+        ({"numeric": ("size",), "categorical": ("size",)}, "'size' is named both"),
         ({"drop": ("name", "size", "colour")}, "no column to learn from"),
     ],
 )
@@ -330,6 +331,24 @@ def test_points_in_texts_stay_beside_decimal_commas():
     assert columns.names == ["v=2.10", "v=x"]
     assert columns.ids(table.replace_schema_metadata(COMMA))[:2] == ["1.1", "1.2"]
     assert columns.targets(table.replace_schema_metadata(COMMA), 0)[:2].tolist() == ["0.123", "b"]
+
+
+@pytest.mark.parametrize("text", ["{},5", "-{},25", "1.{},5"])
+def test_numbers_with_decimal_commas_do_not_become_categories(text):
+    column = [None, *(text.format(100 + i % 40) for i in range(60)), "?", "none"]
+    table = pa.table({"size": column, "y": ["a", "b"] * 31 + ["a"]})
+    options = {"target": "y", "impute": "median"}
+    with pytest.raises(DataError, match=f"'size' holds numbers with a decimal comma, such as '{text.format(100)}'"):
+        Columns.of(table, Choices(**options))
+    assert Columns.of(table, Choices(**options, categorical=("size",))).columns[0].categories
+    pairs = pa.table({"size": ["1,2,3", "a,b"] * 30, "y": ["a", "b"] * 30})
+    assert Columns.of(pairs, Choices(**options)).columns[0].categories == ["1,2,3", "a,b"]
+
+
+def test_gaps_of_pandas_written_as_texts():
+    table = pa.table({"size": ["1", "<NA>", "3", "NaT"], "y": ["a", "b"] * 2})
+    columns = Columns.of(table, Choices("y", impute="median", scale="none"))
+    assert columns.rows(table, 0).ravel().tolist() == [1, 2, 3, 2]
 
 
 def test_labels_with_a_sign_are_integers():

@@ -292,6 +292,12 @@ def test_one_value_alone_has_no_edge():
     assert (left.get_title(), right.get_title()) == ("", "at the best of the others")
 
 
+def test_what_is_no_search_is_named():
+    X, y = make_moons(60, random_state=0)
+    with pytest.raises(TypeError, match=r"not Pipeline; of a pipeline, its last step: pipeline\[-1\]"):
+        plot.search(make_pipeline(StandardScaler(), FBTWSVM(gamma=1.0)).fit(X, y))
+
+
 def test_parameters_that_were_not_searched_have_no_axis():
     left, right = plot.search(found((1.0, 0.1), gamma=[0.1, 1.0, 10.0], reg=[0.1, 1.0]))
     assert (left.get_xlabel(), right.get_xlabel()) == ("gamma", "reg")

@@ -84,7 +84,7 @@ def test_snapshots_table_and_plot():
     assert run.to_dicts()[0]["rows"] == 300
     axes = run.plot()
     assert axes.get_xlabel() == "rows"
-    assert len(axes.lines) == 2
+    assert [line.get_label() for line in axes.lines] == ["last 200 rows", "all rows so far"]
 
 
 def test_models_of_scikit_learn_that_want_their_classes_first():
@@ -116,6 +116,25 @@ def test_progress_bar_without_rich(monkeypatch):
 def test_prequential_arguments(options):
     with pytest.raises(ValueError, match="at least 1"):
         prequential(FBTWSVM(), [], **options)
+
+
+def test_arguments_in_another_order_are_named():
+    X, y = clouds(50)
+    with pytest.raises(TypeError, match="has no predict and partial_fit"):
+        prequential(chunked(X, y, 10), FBTWSVM())
+    for arrays in ((X, y), X):
+        with pytest.raises(TypeError, match=r"such as those of chunked\(X, y, 100\)"):
+            prequential(FBTWSVM(), arrays)
+    assert prequential(FBTWSVM(), ((X, y),), progress=False).run().rows == 50
+
+
+def test_chunks_that_cannot_be():
+    X, y = clouds(50)
+    for size in (0, -1):
+        with pytest.raises(ValueError, match="size must be at least 1"):
+            chunked(X, y, size)
+    with pytest.raises(ValueError, match="50 rows and 40 labels"):
+        chunked(X, y[:40], 10)
 
 
 class Recorder:

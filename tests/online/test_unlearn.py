@@ -365,12 +365,27 @@ def test_a_fit_that_has_kept_sums_needs_values():
 
 
 @pytest.mark.parametrize(
-    ("ids", "message"), [(None, "rows and labels, or the ids"), ("ab", "a sequence"), ([1, 1], "different")]
+    ("ids", "message"),
+    [
+        (None, "rows and labels, or the ids"),
+        ("ab", "a sequence"),
+        (["anna", 1, "anna"], "'anna' is there 2 times"),
+        ([1, None], "row 1 is None"),
+    ],
 )
 def test_ids_that_cannot_be(ids, message):
     model, _, _ = with_ids({"gamma": 0.1, "n_components": 20, "warm_up": 60})
     with pytest.raises(ValueError, match=message):
         model.unlearn(ids=ids)
+
+
+def test_labels_of_python_objects_are_named_too():
+    X, y = clouds(301, 2, spread=0.3)
+    model = FBTWSVM(warm_up=100, **FOURIER).partial_fit(X, np.array(["ant", "bee"], dtype=object)[y])
+    with pytest.raises(ValueError, match=r"row 0 \(label 'ant'\) was never learned"):
+        model.unlearn(X[:1] + 9, np.array(["ant"], dtype=object))
+    with pytest.raises(ValueError, match="no class 'cat'"):
+        model.unlearn(X[:1], np.array(["cat"], dtype=object))
 
 
 def test_ids_of_numpy_are_those_of_python():

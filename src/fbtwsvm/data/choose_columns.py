@@ -17,6 +17,7 @@ from .values import (
     as_dates,
     as_numbers,
     as_texts,
+    have_commas,
     is_date,
     is_missing,
     is_unsupported,
@@ -128,6 +129,8 @@ def choose_column(name: str, values: Any, choices: Choices, weights: Array, *, f
         kind = "categories"  # none so far: whatever comes fits
     numbers = as_dates(values) if kind == "dates" else as_numbers(values) if kind == "numbers" else None
     if kind == "categories" or (numbers is None and for_now):
+        if name not in choices.categorical and not for_now:
+            _refuse_commas(name, values)
         return _categories(name, as_texts(values), name in choices.categorical, weights, for_now=for_now)
     if numbers is None:
         row = int(np.argmax(not_dates(values) if kind == "dates" else not_numbers(values)))
@@ -136,6 +139,16 @@ def choose_column(name: str, values: Any, choices: Choices, weights: Array, *, f
             f"rows out (--on-error skip), or add --categorical {name} if these are categories."
         )
     return Column(name, None, _median(numbers, weights), kind == "dates")
+
+
+def _refuse_commas(name: str, values: Any) -> None:
+    """Refuse texts that are numbers with a decimal comma: as categories, they would be no longer large or small."""
+    commas = have_commas(values)
+    if share_of(~commas & ~is_missing(values), values) >= _NEARLY_ALL and commas.any():
+        raise DataError(
+            f"Column {name!r} holds numbers with a decimal comma, such as {shown(values, np.argmax(commas))}: read "
+            f"them as numbers (--decimal ,), or add --categorical {name} if these are categories."
+        )
 
 
 def _median(numbers: Array, weights: Array) -> float:
@@ -165,8 +178,9 @@ def _categories(name: str, texts: Any, forced: bool, weights: Array, *, for_now:
         counts = {text: counts[text] for text in frequent if len(text) <= MOST_LABEL_LETTERS}
     if len(counts) > max(_MOST_CATEGORIES, len(texts) // 2) and not forced:
         raise DataError(
-            f"Column {name!r} holds {len(counts)} different texts in the first {len(texts)} rows: leave it out with "
-            f"--drop {name}, name it with --id if it holds ids of rows, or add --categorical {name} to keep it."
+            f"Column {name!r} holds {len(counts)} different texts in the first {len(texts)} rows, such as "
+            f"{shown(texts, np.argmax(known))}: leave it out with --drop {name}, name it with --id if it holds ids of "
+            f"rows, or add --categorical {name} to keep it. Dates must be like 2024-03-01."
         )
     categories = sorted(counts)
     longest = max(map(len, categories), default=0)
@@ -183,6 +197,9 @@ def _check_names(names: list[str], choices: Choices) -> None:
     for name in wanted:
         if name is not None and name not in names:
             raise DataError(f"The source has no column {name!r}; it has {listed(names)}.")
+    both = sorted({*choices.numeric} & {*choices.categorical})
+    if both:
+        raise DataError(f"Column {both[0]!r} is named both as one of numbers and as one of categories.")
 
 
 def listed(names: Iterable[str]) -> str:

@@ -79,7 +79,7 @@ class _Rows:
     def join(self, other: _Rows) -> _Rows:
         """Append other rows; weights that were not given are one."""
         if (self.y.dtype.kind in "OUS") != (other.y.dtype.kind in "OUS"):
-            raise ValueError(f"y holds labels of another kind than those learned so far ({self.y[:3]}...).")
+            raise ValueError(f"y holds labels of another kind than those learned so far, {self.y[:3].tolist()}.")
         options: dict[str, Any] = {}
         for name in {*self.options, *other.options}:
             if name == "ids" and not (name in self.options and name in other.options):
@@ -759,6 +759,7 @@ def _in_python(names: Sequence[str]) -> Iterator[None]:
     except DataError as error:
         text = str(error).replace(", or leave such rows out: --on-error skip.", ", or leave such rows out.")
         text = text.replace(", or leave such rows out (--on-error skip)", ", or leave such rows out")
+        text = text.replace(" (--decimal ,)", " (decimal=',' of pandas.read_csv)")
         text = text.replace("--impute median", "impute='median'").replace("The source", "The table")
         for name in sorted(names, key=len, reverse=True):
             for option in ("drop", "categorical"):

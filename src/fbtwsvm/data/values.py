@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from .._arrays import Array
 
-_MISSING = pa.array(["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"])
+_MISSING = pa.array(["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>", "NaT"])
 _NUMBER = r"(?i)^([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf(inity)?|nan)$"
 _DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?$"
 _DAY = 86_400e6  # microseconds
@@ -228,6 +228,11 @@ def not_dates(values: Any) -> Array:
         for row in np.flatnonzero(~wrong):
             wrong[row] = as_dates(texts.slice(row, 1)) is None
     return wrong
+
+
+def have_commas(values: Any) -> Array:
+    """Return whether each value is a text such as 12,5 or 1.234,5: a number with a decimal comma."""
+    return _matches(as_texts(values), r"^[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+$")
 
 
 def not_integers(values: Any) -> Array:

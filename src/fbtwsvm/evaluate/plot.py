@@ -85,6 +85,9 @@ def search(tuned: FBTWSVMCV, *, axes: Sequence[Axes] | None = None) -> list[Axes
     ('gamma', 'C')
     """
     check_is_fitted(tuned)
+    if not hasattr(tuned, "cv_results_"):
+        kind = type(tuned).__name__
+        raise TypeError(f"Give a fitted FBTWSVMCV, not {kind}; of a pipeline, its last step: pipeline[-1].")
     if axes is None:
         axes = new_figure(1, 2, figsize=(10, 4), layout="constrained")[1]
     left, right = axes
@@ -350,7 +353,8 @@ def prequential_curve(snapshots: Any, drifts: Any = (), ax: Axes | None = None) 
     """
     ax = new_axes(ax)
     rows = [snapshot.rows for snapshot in snapshots]
-    ax.plot(rows, [snapshot.window_accuracy for snapshot in snapshots], label="last rows", linewidth=1)
+    last = f"last {sum(snapshots[-1].window_classes):,} rows" if snapshots else "last rows"
+    ax.plot(rows, [snapshot.window_accuracy for snapshot in snapshots], label=last, linewidth=1)
     ax.plot(rows, [snapshot.accuracy for snapshot in snapshots], label="all rows so far", linewidth=2)
     for number, row in enumerate(drifts):
         ax.axvline(row, color="0.6", linestyle=":", label="drift detected" if number == 0 else None)

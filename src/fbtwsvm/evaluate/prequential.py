@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sized
 from contextlib import nullcontext
 from dataclasses import InitVar, asdict, dataclass, field
 from importlib.util import find_spec
+from operator import index
 from time import perf_counter
 from typing import Any
 
@@ -25,7 +26,7 @@ _FORMATS |= {"rows_per_second": "{:,.0f}", "kept": "{:,}", "bytes": "{:,}", "dri
 
 
 def chunked(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
-    """Split rows and labels into chunks.
+    """Return rows and labels in chunks.
 
     Parameters
     ----------
@@ -36,10 +37,10 @@ def chunked(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
     size : int
         Number of rows in a chunk; the last chunk may be smaller.
 
-    Yields
-    ------
-    (X, y)
-        Rows and labels of the next chunk.
+    Returns
+    -------
+    iterator of (X, y)
+        Rows and labels of each chunk.
 
     Examples
     --------
@@ -48,8 +49,11 @@ def chunked(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
     >>> [len(labels) for _, labels in chunked(np.zeros((5, 2)), np.zeros(5), 2)]
     [2, 2, 1]
     """
-    for first in range(0, len(y), size):
-        yield X[first : first + size], y[first : first + size]
+    if index(size) < 1:
+        raise ValueError(f"size must be at least 1, got {size}.")
+    if np.shape(X)[0] != len(y):
+        raise ValueError(f"There are {np.shape(X)[0]} rows and {len(y)} labels: give X, then y, of the same rows.")
+    return ((X[first : first + size], y[first : first + size]) for first in range(0, len(y), size))
 
 
 @dataclass(frozen=True)
@@ -281,7 +285,7 @@ def prequential(
     window : int, default=1000
         Number of tested rows in the sliding window.
     every : int, default=1000
-        Number of rows between two snapshots.
+        Number of rows between two snapshots, which are taken at the ends of chunks.
     classes : array-like, default=None
         Classes to pass to the first `partial_fit`, for models that need them.
     delay : int or array-like of int, default=0
@@ -315,6 +319,10 @@ def prequential(
     """
     if window < 1 or every < 1:
         raise ValueError(f"window and every must be at least 1, got {window} and {every}.")
+    if not (hasattr(model, "predict") and hasattr(model, "partial_fit")):
+        raise TypeError(f"{type(model).__name__} has no predict and partial_fit: prequential(model, chunks).")
+    if hasattr(chunks, "shape") or (isinstance(chunks, tuple) and any(hasattr(part, "shape") for part in chunks)):
+        raise TypeError("chunks must be pairs (X, y), such as those of chunked(X, y, 100), not arrays.")
     late = None if np.ndim(delay) == 0 and delay == 0 else LateLabels(delay)
     return Prequential(model, chunks, window, every, classes, progress, late=late)
 

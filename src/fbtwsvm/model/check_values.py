@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,31 @@ from .._namespace import as_float
 _LARGEST = {"float64": 1e100, "float32": 1e15}  # values whose squares can be added up
 _SMALLEST = {"float64": 1e-140, "float32": 1e-15}  # if all values are smaller, their squares vanish
 _MOST_SPREAD = 1000.0  # ratio of the ranges of two columns
+
+
+@contextmanager
+def clear_errors(y: Any = None) -> Iterator[None]:
+    """Say what to do in the errors of scikit-learn's checks of rows, and of their labels: about gaps and texts."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        what = str(error).splitlines()[0].rstrip(".")
+        if what == "Input X contains NaN" or what.startswith("could not convert string to float"):
+            raise ValueError(f"{what}. Fill gaps and encode texts first, or use TableClassifier.") from error
+        labels = np.asarray([] if y is None else y, dtype=object).ravel()
+        gap = next((row for row, label in enumerate(labels) if _is_gap(label)), None)
+        if gap is not None and "X" not in what:
+            raise ValueError(f"Row {gap} has no label (y[{gap}] is {labels[gap]}): leave out such rows.") from error
+        if isinstance(error, TypeError) and "'<'" in what and len(labels):
+            kinds = " and ".join(sorted({type(label).__name__ for label in labels}))
+            raise ValueError(f"y holds labels of different kinds ({kinds}): use texts, or numbers, for all.") from error
+        raise
+
+
+def _is_gap(label: Any) -> bool:
+    if isinstance(label, float):
+        return bool(np.isnan(label))
+    return label is None or type(label).__name__ in ("NAType", "NaTType")  # of pandas
 
 
 def check_values(X: Any) -> float:

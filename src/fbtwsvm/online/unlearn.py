@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import Array
+from .._arrays import Array, as_python
 from ..model.rows import never_learned
 from .forgotten import UNKNOWN_TOTAL, Trace
 from .kept import Chunk, Kept
@@ -26,10 +26,10 @@ REASONS = {
     "metric": "the factors of the columns were, or may have been, learned with this row; a metric that is given, or "
     "metric='none', depends on no row",
     "condensed": "the row was taken out of the sums, but may be condensed into the planes: it came without an id",
-    "remapped": "the row is not kept, and was summed before the landmarks of the feature map were renewed: it is still "
-    "part of the sums",
-    "age": "the row is not kept and came without an id: on a fading stream its present weight is not known, so it is "
-    "still part of the sums",
+    "remapped": "the row is not kept; if it was learned, which cannot be checked without an id, it was summed before "
+    "the landmarks of the feature map were renewed, and is still part of the sums",
+    "age": "the row is not kept and came without an id; if it was learned, which cannot be checked, its present weight "
+    "is not known on a fading stream, and it is still part of the sums",
     "memberships": "the row may be the nearest or the farthest forgotten row of its class, on which memberships depend",
     "planes": "other rows were forgotten while this one was part of the planes: which ones, and their dual variables, "
     "may depend on it",
@@ -73,7 +73,7 @@ class Unlearned:
     landmark, 1 row (position 0): the row is a landmark of the feature map
     >>> print(Unlearned(removed=1, remaining={"age": [1]}).describe(["anna 1", "anna 2"]))  # doctest: +ELLIPSIS
     1 of 2 rows taken out, 1 could not be; nothing remains of 1 of them
-    age, 1 row (anna 2): the row is not kept and came without an id: ...
+    age, 1 row (anna 2): the row is not kept and came without an id; ...
     """
 
     removed: int = 0
@@ -246,7 +246,7 @@ def _locate(member: Member, rows: Chunk, i: int, position: int, classes: Array) 
     if position < 0 and trace is None and (key is not None or forgotten.counts[k] == 0):
         if key is not None:
             raise ValueError(never_learned(key))
-        name = f"row {i} (label {classes[k].item()!r})"
+        name = f"row {i} (label {as_python(classes[k])!r})"
         raise ValueError(f"Nothing was unlearned: {name} was never learned, or has been unlearned already.")
     label = int(kept.labels[position]) if position >= 0 else trace.label if trace is not None else k
     if label != k:

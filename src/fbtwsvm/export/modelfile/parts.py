@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import AdditiveChi2Sampler, SkewedChi2Sampler
 
+from ..._arrays import as_python
 from ...features.additive import AdditiveIntersectionFeatures
 from ...features.exact import ExactKernel
 from ...features.fourier import FourierFeatures
@@ -51,8 +52,7 @@ class Parameter:
 
     def write(self, value: Any, writer: Writer) -> Any:
         """Write it, or refuse a value that cannot be in a file."""
-        if isinstance(value, np.generic):
-            value = value.item()
+        value = as_python(value)
         if value is None or isinstance(value, (bool, int, str)):
             return value
         if isinstance(value, float):

@@ -27,6 +27,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from ..._arrays import as_python
 from ...classifier import FBTWSVM
 from .classifier import CLASSIFIER
 from .container import TYPES, ModelFileError, Writer
@@ -43,8 +44,7 @@ class _Value:
 
     def write(self, value: Any, writer: Writer) -> Any:
         """Write it, or refuse a value that cannot be in a file."""
-        if isinstance(value, np.generic):
-            value = value.item()
+        value = as_python(value)
         if value is None or isinstance(value, bool | int):
             return value
         if isinstance(value, str):

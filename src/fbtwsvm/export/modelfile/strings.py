@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._arrays import Array
+from ..._arrays import Array, as_python
 from .container import ModelFileError, Writer
 from .value_types import ArrayOf, Context, Size, Text, parts_of
 
@@ -56,7 +56,7 @@ class Keys:
 
     def write(self, value: Any, writer: Writer) -> dict[str, Any]:
         """Store them."""
-        plain = [item.item() if isinstance(item, np.generic) else item for item in value]
+        plain = [as_python(item) for item in value]
         for item in plain:
             if type(item) not in self._KINDS or (type(item) is int and not -(2**63) <= item < 2**63):
                 raise ModelFileError(
