@@ -72,6 +72,7 @@ html_favicon = "_static/logo.svg"
 html_css_files = ["site.css"]
 html_extra_path = ["llms.txt"]
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 html_theme_options = {
     "logo": {"text": "fbtwsvm", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "show_toc_level": 2,
