@@ -114,3 +114,12 @@ def test_many_copies_of_few_rows_are_told_apart():
     X = np.hstack([np.eye(3)[random.integers(3, size=2000)], np.eye(4)[random.integers(4, size=2000)]])
     y = (X[:, 0] > 0) ^ (X[:, 4] > 0) ^ (random.random(2000) < 0.1)
     assert FBTWSVM(gamma=0.02).fit(X, y).score(X, y) > 0.8  # nobody can reach 0.9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_copies_of_landmarks_count_in_the_decision_rule(seed):
+    """With few features, most rows are copies of landmarks; a rule learned from the others would be below chance."""
+    random = np.random.default_rng(seed)
+    X = random.integers(2, size=(4000, 2)).astype(float)
+    y = (X.sum(axis=1) + (random.random(4000) < 0.2)) % 2
+    assert FBTWSVM(n_components=3, random_state=0).fit(X, y).score(X, y) > 0.6  # three of the four distinct rows can be right

@@ -99,10 +99,8 @@ class Prepared:
 
     def _share_of_a_copy(self) -> Array | None:
         """Return the share of one copy in the weight of each calibration row, if few distinct rows stand for many."""
-        weights = self.rows.weights / np.repeat(self.factors, np.diff(self.rows.starts))  # a weight of 2 is a row twice
-        if not self.rows.small or weights.mean() < _MANY_COPIES:
-            return None
-        return np.asarray(1.0 / np.maximum(weights[self.wanted], 1.0))
+        copies = _copies(self.rows, self.factors)
+        return None if copies is None else np.asarray(1.0 / np.maximum(copies[self.wanted], 1.0))
 
 
 @dataclass(frozen=True)
@@ -175,6 +173,8 @@ def prepare(
     mapping.rounds = choice.kernel.rounds
     if trial.all is rows:
         landmarks = np.flatnonzero(mapping.landmarks(rows if mapped else sample))
+        if _copies(rows, factors) is not None:
+            landmarks = landmarks[:0]  # new rows are copies of them
         wanted = calibration_rows(rows.starts, landmarks, seed, _limit(rows))
     else:
         wanted = wanted_of_sample(rows.starts, drawn, seed)
@@ -237,6 +237,12 @@ def _add_squares(rows: Tiles, _: None) -> float:
         plain = tile.rows[:, :-1]
         total += float(tile.weights @ np.einsum("ij,ij->i", plain, plain, dtype=np.float64))
     return total
+
+
+def _copies(rows: TrainingRows, factors: Array) -> Array | None:
+    """Return how many given rows each distinct row stands for, if few stand for many; `factors` are of the classes."""
+    copies = rows.weights / np.repeat(factors, np.diff(rows.starts))  # a weight of 2 is a row twice
+    return copies if rows.small and copies.mean() >= _MANY_COPIES else None
 
 
 def _limit(rows: TrainingRows) -> int:
