@@ -334,8 +334,10 @@ def test_points_in_texts_stay_beside_decimal_commas():
 
 
 @pytest.mark.parametrize("text", ["{},5", "-{},25", "1.{},5"])
-def test_numbers_with_decimal_commas_do_not_become_categories(text):
-    column = [None, *(text.format(100 + i % 40) for i in range(60)), "?", "none"]
+@pytest.mark.parametrize("other", ["{},75", "{}"])
+def test_numbers_with_decimal_commas_do_not_become_categories(text, other):
+    """Also beside numbers without a comma, which spreadsheets write without one."""
+    column = [None, *((text, other)[i % 2].format(100 + i % 40) for i in range(60)), "?", "none"]
     table = pa.table({"size": column, "y": ["a", "b"] * 31 + ["a"]})
     options = {"target": "y", "impute": "median"}
     with pytest.raises(DataError, match=f"'size' holds numbers with a decimal comma, such as '{text.format(100)}'"):
@@ -343,6 +345,18 @@ def test_numbers_with_decimal_commas_do_not_become_categories(text):
     assert Columns.of(table, Choices(**options, categorical=("size",))).columns[0].categories
     pairs = pa.table({"size": ["1,2,3", "a,b"] * 30, "y": ["a", "b"] * 30})
     assert Columns.of(pairs, Choices(**options)).columns[0].categories == ["1,2,3", "a,b"]
+
+
+@pytest.mark.parametrize("texts", [["1,234", "12,345"], ["10,000", "999"], ["1,234,567", "-2,345.5"]])
+def test_commas_that_may_stand_between_thousands_are_not_called_decimal(texts):
+    """Read as decimal commas, such numbers would be a thousand times smaller."""
+    table = pa.table({"size": [None, *texts * 30], "y": ["a", "b"] * 30 + ["a"]})
+    with pytest.raises(DataError, match=f"'{texts[0]}': take the commas out if they stand between thousands, or read"):
+        Columns.of(table, Choices(target="y", impute="median"))
+    texts = [*texts, "1,5"]
+    table = pa.table({"size": texts * 30, "y": ["a", "b", "a"] * 30})
+    with pytest.raises(DataError, match="with a decimal comma, such as '1,5'"):
+        Columns.of(table, Choices(target="y"))
 
 
 def test_gaps_of_pandas_written_as_texts():

@@ -17,7 +17,8 @@ from .values import (
     as_dates,
     as_numbers,
     as_texts,
-    have_commas,
+    have_commas_between_thousands,
+    have_decimal_commas,
     is_date,
     is_missing,
     is_unsupported,
@@ -142,13 +143,20 @@ def choose_column(name: str, values: Any, choices: Choices, weights: Array, *, f
 
 
 def _refuse_commas(name: str, values: Any) -> None:
-    """Refuse texts that are numbers with a decimal comma: as categories, they would be no longer large or small."""
-    commas = have_commas(values)
-    if share_of(~commas & ~is_missing(values), values) >= _NEARLY_ALL and commas.any():
-        raise DataError(
-            f"Column {name!r} holds numbers with a decimal comma, such as {shown(values, np.argmax(commas))}: read "
-            f"them as numbers (--decimal ,), or add --categorical {name} if these are categories."
+    """Refuse texts that are numbers with commas: as categories, they would be no longer large or small."""
+    thousands = have_commas_between_thousands(values)
+    commas = have_decimal_commas(values) | thousands
+    if not commas.any() or share_of(not_numbers(values) & ~commas, values) < _NEARLY_ALL:
+        return
+    decimal = commas & ~thousands
+    if decimal.any():
+        what = f"numbers with a decimal comma, such as {shown(values, np.argmax(decimal))}: read them as numbers"
+    else:
+        what = (
+            f"numbers with commas, such as {shown(values, np.argmax(commas))}: take the commas out if they stand "
+            "between thousands, or read them as decimal commas"
         )
+    raise DataError(f"Column {name!r} holds {what} (--decimal ,), or add --categorical {name} if these are categories.")
 
 
 def _median(numbers: Array, weights: Array) -> float:
