@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from fbtwsvm import FBTWSVM
+from fbtwsvm import FBTWSVM, FBTWSVMCV, TableClassifier
+from fbtwsvm.device.check import checked_labels
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 
@@ -53,13 +54,25 @@ def test_bad_parameters(parameters, message):
         FBTWSVM(**parameters).fit(X, Y)
 
 
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+LEARN = {
+    "fit": lambda rows, labels: FBTWSVM().fit(rows, labels),
+    "partial_fit": lambda rows, labels: FBTWSVM().partial_fit(rows, labels),
+    "search": lambda rows, labels: FBTWSVMCV().fit(rows, labels),
+}
+LEARN_LABELS = LEARN | {
+    "table": lambda rows, labels: TableClassifier().fit(rows, labels),
+    "stream of tables": lambda rows, labels: TableClassifier().partial_fit(rows, labels),
+    "device": lambda rows, labels: checked_labels(labels, len(rows), rows),
+}
+
+
+@pytest.mark.parametrize("learn", LEARN)
 @pytest.mark.parametrize("value", [np.nan, "red"])
-def test_gaps_and_texts_lead_to_the_class_that_takes_them(method, value):
+def test_gaps_and_texts_lead_to_the_class_that_takes_them(learn, value):
     rows = X.astype(object)
     rows[3, 1] = value
     with pytest.raises(ValueError, match="use TableClassifier"):
-        getattr(FBTWSVM(), method)(rows, Y)
+        LEARN[learn](rows, Y)
 
 
 def test_gaps_and_texts_in_rows_to_predict_lead_to_the_same_class():
@@ -71,20 +84,27 @@ def test_gaps_and_texts_in_rows_to_predict_lead_to_the_same_class():
             model.predict(rows)
 
 
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize("gap", [None, np.nan, pd.NA, pd.NaT])
+@pytest.mark.parametrize("learn", LEARN_LABELS)
+@pytest.mark.parametrize("gap", [None, np.nan, np.float32("nan"), np.datetime64("NaT"), pd.NA, pd.NaT])
 @pytest.mark.parametrize("names", [["a", "b"], [0.0, 1.0]])
-def test_the_first_row_without_a_label_is_named(method, gap, names):
+def test_the_first_row_without_a_label_is_named(learn, gap, names):
     labels = np.array(names, dtype=object)[Y]
     labels[[7, 12]] = gap
-    with pytest.raises(ValueError, match=r"Row 7 has no label \(y\[7\] is"):
-        getattr(FBTWSVM(), method)(X, labels)
+    for given in (labels, labels.tolist(), pd.Series(labels)):
+        with pytest.raises(ValueError, match=r"^Row 7 has no label \(y\[7\] is"):
+            LEARN_LABELS[learn](X, given)
 
 
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_labels_of_different_kinds_are_named(method):
+def test_the_chunk_of_a_row_without_a_label_is_named():
+    with pytest.raises(ValueError, match=r"^Chunk 1: Row 7 has no label \(y\[7\] is"):
+        FBTWSVM().fit([(X, Y), (X, np.where(np.arange(30) == 7, np.nan, Y))])
+
+
+@pytest.mark.parametrize("learn", LEARN_LABELS)
+@pytest.mark.parametrize("as_given", [np.asarray, list])
+def test_labels_of_different_kinds_are_named(learn, as_given):
     with pytest.raises(ValueError, match="different kinds \\(int and str\\)"):
-        getattr(FBTWSVM(), method)(X, np.array(["a", 1], dtype=object)[Y])
+        LEARN_LABELS[learn](X, as_given(np.array(["a", 1], dtype=object)[Y]))
 
 
 def test_rows_of_two_classes_are_not_called_distinct():

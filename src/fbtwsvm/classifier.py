@@ -18,7 +18,6 @@ from sklearn import get_config
 from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, _check_sample_weight, validate_data
 
 from ._arrays import Array, as_python, tiles
@@ -40,7 +39,15 @@ from .device.fit import fit_on_device
 from .device.rows import DeviceRows, arrange_on_device, sent
 from .device.update import learns_on_device, update_on_device
 from .features.kernels import KERNELS, Kernel, check_domain
-from .model.check_values import all_below, check_first_values, check_spread, check_values, clear_errors
+from .model.check_values import (
+    all_below,
+    as_labels,
+    check_first_values,
+    check_labels,
+    check_spread,
+    check_values,
+    clear_errors,
+)
 from .model.decision import Answers, AnswersOnly
 from .model.importances import gradients, importances
 from .model.inspection import Inspection
@@ -1163,12 +1170,10 @@ class FBTWSVM(ClassifierMixin, Summarised):
         """
         probe = self._probe() if probe is None else probe
         accept, kinds = ("csr" if sparse else False), [np.float64, np.float32] if dtype is None else dtype
+        y = as_labels(y)
         with clear_errors(y):
             X, y = validate_data(probe, X, y, accept_sparse=accept, dtype=kinds, reset=first)
-            if y.dtype.kind not in "iub":  # integers are labels
-                check_classification_targets(y)
-            if y.dtype.kind == "O":
-                np.unique(y)  # labels are ordered
+            check_labels(y)
         if first:
             X = check_first_values(X)
         else:

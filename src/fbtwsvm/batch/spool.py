@@ -84,10 +84,13 @@ class Spool:
         labels: list[tuple[Array, Array]] = []
         n_columns = 0
         try:
-            for X, y in chunks:
+            for number, (X, y) in enumerate(chunks):
                 if not len(y):
                     continue
-                rows, chunk_labels = check(X, y)
+                try:
+                    rows, chunk_labels = check(X, y)
+                except ValueError as error:
+                    raise ValueError(f"Chunk {number}: {error}") from error
                 if labels and chunk_labels.dtype.kind != labels[0][0].dtype.kind:
                     kinds = f"{labels[0][0].dtype} in the first chunk, {chunk_labels.dtype} in a later one"
                     raise ValueError(f"Labels must be of one kind in all chunks, got {kinds}.")

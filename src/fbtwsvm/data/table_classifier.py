@@ -37,6 +37,7 @@ from ..classifier import (
     noted_column,
     parameters_of,
 )
+from ..model.check_values import as_labels, check_labels, clear_errors
 from ..model.decision import put_first
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
@@ -639,7 +640,10 @@ class TableClassifier(ClassifierMixin, Summarised):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         table, names = self._table(X, state)
-        labels = _check_y(y, multi_output=False, y_numeric=False, estimator=self)
+        y = as_labels(y)
+        with clear_errors(y):
+            labels = _check_y(y, multi_output=False, y_numeric=False, estimator=self)
+            check_labels(labels)
         options: dict[str, Any] = {}
         if sample_weight is not None:
             given = np.asarray(sample_weight)

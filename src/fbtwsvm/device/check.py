@@ -20,7 +20,7 @@ from .._namespace import (
     rows_at,
     to_numpy,
 )
-from ..model.check_values import check_limit
+from ..model.check_values import as_labels, check_labels, check_limit, clear_errors
 from ..model.rows import SMALL
 
 _MOST_LOOKED_AT = 10_000  # rows that tell whether columns differ in scale
@@ -77,17 +77,15 @@ def checked_labels(y: Any, n: int, place: Any) -> Any:
     if not is_foreign(y):
         from sklearn.utils.validation import column_or_1d
 
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(as_labels(y), warn=True)
         y = y if y.dtype.isnative else y.astype(y.dtype.newbyteorder("="))
     elif y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1 or y.shape[0] != n:
         raise ValueError(f"X has {n} rows and y has the shape {tuple(y.shape)}: give one label for each row.")
     if not is_foreign(y):
-        from sklearn.utils.multiclass import check_classification_targets
-
-        if y.dtype.kind not in "iub":
-            check_classification_targets(y)
+        with clear_errors(y):
+            check_labels(y)
         return like(y, place) if y.dtype.kind in "ifb" or y.dtype == np.uint8 else y
     y = plain(y)
     if dtype_name(y) in ("uint16", "uint32", "uint64"):  # Torch hardly computes with them

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.multiclass import check_classification_targets
 
 from .._arrays import Array, compiled
 from .._namespace import as_float
@@ -37,9 +38,24 @@ def clear_errors(y: Any = None) -> Iterator[None]:
 
 
 def _is_gap(label: Any) -> bool:
-    if isinstance(label, float):
-        return bool(np.isnan(label))
-    return label is None or type(label).__name__ in ("NAType", "NaTType")  # of pandas
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):  # of pandas
+        return True
+    return isinstance(label, float | np.floating | np.datetime64) and bool(label != label)
+
+
+def as_labels(y: Any) -> Any:
+    """Return a list of texts and other things as an array of objects; NumPy would turn all of them into texts."""
+    if isinstance(y, list | tuple) and len({issubclass(kind, str) for kind in set(map(type, y))}) > 1:
+        return np.array(y, dtype=object)
+    return y
+
+
+def check_labels(y: Array) -> None:
+    """Refuse labels that are no classes, or that have no order."""
+    if y.dtype.kind not in "iub":  # integers are labels
+        check_classification_targets(y)
+    if y.dtype.kind == "O":
+        np.unique(y)
 
 
 def check_values(X: Any) -> float:

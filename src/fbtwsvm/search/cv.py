@@ -15,7 +15,6 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._arrays import Array
@@ -25,6 +24,7 @@ from ..classifier import FBTWSVM, collected_rows, model_of
 from ..cluster.fit import gather
 from ..cluster.partitions import is_collection
 from ..device.check import checked_labels, checked_rows, checked_weights
+from ..model.check_values import as_labels, check_labels, clear_errors
 from ..model.rows import LARGE, CheckedRows
 from ..model.summary import Summarised, summary
 from .device_folds import DeviceFolds
@@ -306,8 +306,10 @@ class FBTWSVMCV(ClassifierMixin, Summarised):
             X, y, weights = self._checked_on_device(estimator, X, y, sample_weight, groups)
         else:
             X, y, sample_weight = (to_numpy(part) if is_foreign(part) else part for part in (X, y, sample_weight))
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
-            check_classification_targets(y)
+            y = as_labels(y)
+            with clear_errors(y):
+                X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+                check_labels(y)
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if groups is not None:
             groups = group_numbers(groups, X)
