@@ -42,5 +42,5 @@ first, second = np.meshgrid(np.linspace(*left.get_xlim(), 150), np.linspace(*lef
 chances = model.predict_proba(np.column_stack([first.ravel(), second.ravel()]))[:, 1].reshape(first.shape)
 colours = right.contourf(first, second, chances, levels=np.linspace(0, 1, 11), cmap="cividis")
 right.contour(first, second, chances, levels=[0.5], colors="white", linewidths=2)
-right.set(xlabel="x1", ylabel="x2", title="FBTWSVM(): probability of class 1")
+right.set(xlabel="x0", ylabel="x1", title="FBTWSVM(): probability of class 1")
 figure.colorbar(colours, ax=right, label="probability; white line: 0.5")

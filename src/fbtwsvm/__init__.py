@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.14.0"
 __all__ = ["FBTWSVM", "FBTWSVMCV", "TableClassifier", "load", "merge", "save"]
+if find_spec("pyarrow") is None:
+    __all__.remove("TableClassifier")
 # Modules that have moved (`fbtwsvm.stream`, ...) are still found under their old names, by files in this folder.
 __path__.append(str(Path(__file__).parent / "_moved"))
 
@@ -35,8 +37,7 @@ _MODULES = ("data", "evaluate", "export", "features", "online", "river")
 
 
 def __dir__() -> list[str]:
-    needs = {"TableClassifier": "pyarrow", "river": "river"}  # with such a name missing, help() would fail
-    missing = {name for name, package in needs.items() if find_spec(package) is None}
+    missing = {"river"} if find_spec("river") is None else set()  # with a name that cannot be read, help() would fail
     return sorted({*__all__, *_MODULES, "__version__"} - missing)
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot
 from sklearn.datasets import make_blobs, make_moons
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -160,7 +161,7 @@ def test_decision_regions_colours_follow_predict():
     blue_wins = (image[..., 2] > image[..., 0]).ravel()  # class 0 is blue, class 1 orange
     assert np.array_equal(blue_wins, model.predict(grid) == 0)
     assert legend(ax) == ["0", "1"]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x1", "x2")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x0", "x1")
 
 
 def test_planes_marks_supports_and_memberships():
@@ -296,6 +297,8 @@ def test_what_is_no_search_is_named():
     X, y = make_moons(60, random_state=0)
     with pytest.raises(TypeError, match=r"not Pipeline; of a pipeline, its last step: pipeline\[-1\]"):
         plot.search(make_pipeline(StandardScaler(), FBTWSVM(gamma=1.0)).fit(X, y))
+    with pytest.raises(TypeError, match="not GridSearchCV"):
+        plot.search(GridSearchCV(FBTWSVM(gamma=1.0), {"C": [1.0, 2.0]}, cv=2).fit(X, y))
 
 
 def test_parameters_that_were_not_searched_have_no_axis():

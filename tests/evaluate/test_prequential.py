@@ -122,7 +122,7 @@ def test_arguments_in_another_order_are_named():
     X, y = clouds(50)
     with pytest.raises(TypeError, match="has no predict and partial_fit"):
         prequential(chunked(X, y, 10), FBTWSVM())
-    for arrays in ((X, y), X):
+    for arrays in ((X, y), [X, y], X):
         with pytest.raises(TypeError, match=r"such as those of chunked\(X, y, 100\)"):
             prequential(FBTWSVM(), arrays)
     assert prequential(FBTWSVM(), ((X, y),), progress=False).run().rows == 50

@@ -85,7 +85,7 @@ def search(tuned: FBTWSVMCV, *, axes: Sequence[Axes] | None = None) -> list[Axes
     ('gamma', 'C')
     """
     check_is_fitted(tuned)
-    if not hasattr(tuned, "cv_results_"):
+    if "stopped" not in getattr(tuned, "cv_results_", ()):
         kind = type(tuned).__name__
         raise TypeError(f"Give a fitted FBTWSVMCV, not {kind}; of a pipeline, its last step: pipeline[-1].")
     if axes is None:
@@ -130,7 +130,7 @@ def decision_regions(model: Any, X: Any, y: Any = None, *, ax: Axes | None = Non
     >>> from fbtwsvm.evaluate.plot import decision_regions
     >>> X, y = make_moons(100, noise=0.2, random_state=0)
     >>> decision_regions(FBTWSVM().fit(X, y), X, y, resolution=50).get_xlabel()
-    'x1'
+    'x0'
     """
     check_is_fitted(model)
     X = _two_columns(X)
@@ -322,7 +322,7 @@ def _two_columns(X: Any) -> Array:
 
 
 def _name_axes(ax: Axes, model: Any, extent: Extent) -> None:
-    first, second = getattr(model, "feature_names_in_", ("x1", "x2"))
+    first, second = getattr(model, "feature_names_in_", ("x0", "x1"))
     ax.set(xlabel=drawn(first), ylabel=drawn(second), xlim=extent[:2], ylim=extent[2:])
 
 

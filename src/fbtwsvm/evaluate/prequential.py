@@ -321,7 +321,8 @@ def prequential(
         raise ValueError(f"window and every must be at least 1, got {window} and {every}.")
     if not (hasattr(model, "predict") and hasattr(model, "partial_fit")):
         raise TypeError(f"{type(model).__name__} has no predict and partial_fit: prequential(model, chunks).")
-    if hasattr(chunks, "shape") or (isinstance(chunks, tuple) and any(hasattr(part, "shape") for part in chunks)):
+    parts = chunks if isinstance(chunks, tuple | list) else ()
+    if hasattr(chunks, "shape") or any(hasattr(part, "shape") for part in parts):
         raise TypeError("chunks must be pairs (X, y), such as those of chunked(X, y, 100), not arrays.")
     late = None if np.ndim(delay) == 0 and delay == 0 else LateLabels(delay)
     return Prequential(model, chunks, window, every, classes, progress, late=late)

@@ -319,7 +319,7 @@ def per_class(name: str, value: Any, n_classes: int) -> Array:
 def never_learned(key: Any, position: int = 0) -> str:
     """Return the message of a row that is not known; the position counts if it has no id."""
     row = f"row {position}" if key is None else f"the row with id {key!r}"
-    return f"Nothing was unlearned: {row} was never learned, or has been unlearned already."
+    return f"Nothing was unlearned: {row} was never learned, or has been unlearned already, as far as it could be."
 
 
 @dataclass(frozen=True)

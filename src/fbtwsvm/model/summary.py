@@ -58,11 +58,12 @@ class Summarised(BaseEstimator):
     """
 
     _computed: ClassVar[tuple[str, ...]] = ("feature_importances_",)
+    _computed_from: ClassVar[str] = "classes_"
 
     def __dir__(self) -> list[str]:
-        """Return the names of all attributes; those that are computed on reading belong to fitted models only."""
+        """Return the names of all attributes; computed ones only if there is what they come from."""
         names = [name for name in object.__dir__(self) if name not in self._computed and hasattr(self, name)]
-        return [*names, *(self._computed if hasattr(self, "classes_") and not _IN_VIEW.get() else ())]
+        return [*names, *(self._computed if hasattr(self, self._computed_from) and not _IN_VIEW.get() else ())]
 
     def _get_fitted_attr_html(self, *arguments: Any, **named: Any) -> Any:
         """Show what costs nothing; scikit-learn calls this."""

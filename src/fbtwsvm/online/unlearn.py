@@ -26,13 +26,13 @@ REASONS = {
     "metric": "the factors of the columns were, or may have been, learned with this row; a metric that is given, or "
     "metric='none', depends on no row",
     "condensed": "the row was taken out of the sums, but may be condensed into the planes: it came without an id",
-    "remapped": "the row is not kept; if it was learned, which cannot be checked without an id, it was summed before "
-    "the landmarks of the feature map were renewed, and is still part of the sums",
+    "remapped": "the row is not kept; it was summed before the landmarks of the feature map were renewed, and is still "
+    "part of the sums (if it came without an id: if it was learned at all, which cannot be checked)",
     "age": "the row is not kept and came without an id; if it was learned, which cannot be checked, its present weight "
     "is not known on a fading stream, and it is still part of the sums",
     "memberships": "the row may be the nearest or the farthest forgotten row of its class, on which memberships depend",
-    "planes": "other rows were forgotten while this one was part of the planes: which ones, and their dual variables, "
-    "may depend on it",
+    "planes": "the planes may depend on it through other rows: on which of these were set aside or forgotten, and on "
+    "their dual variables",
     "offsets": "offsets and slopes were learned from values of other rows in planes that this one was part of",
     "trust": "the trust in the members of decay='auto' was learned with this row",
     "detector": "the drift detector has met this row",

@@ -154,6 +154,7 @@ class FBTWSVMCV(ClassifierMixin, Summarised):
     True
     """
 
+    _computed_from = "best_estimator_"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "gamma": _LISTS,
