@@ -170,6 +170,17 @@ def test_unlearn_after_a_fit_names_what_remains():
         landmarks.unlearn(X[:1], y[:1])
 
 
+def test_unlearn_after_a_fit_names_a_size_that_was_chosen_by_the_rows():
+    """A fit without the rows would have drawn a map of another size."""
+    X, y = clouds(400)
+    options = {"feature_map": "fourier", "gamma": 0.3, "metric": "none", "random_state": 0}
+    for n_components, remaining in (("auto", {"warm_up"}), (150, set())):
+        model = FBTWSVM(n_components=n_components, memory=None, second_look=10**6, **options).fit(X, y)
+        going_on = deepcopy(model).partial_fit(X[:1] + 0.1, y[:1])
+        assert set(model.unlearn(X[:5], y[:5]).remaining) == remaining
+        assert ("warm_up" in going_on.unlearn(X[:5], y[:5]).remaining) == ("warm_up" in remaining)
+
+
 def test_unlearn_by_id_after_a_fit():
     X, y = clouds(100)
     X[1], y[1] = X[0], y[0]

@@ -65,7 +65,8 @@ def unlearn_from(
     model, report = refit(fit, left, parameters), Unlearned()
     for i in np.flatnonzero(model.mapping.is_landmark(rows.X)):
         report.add("landmark", int(i))
-    from_rows = not (fit.mapping.exact or fit.mapping.data_independent)
+    sized = parameters.n_components == "auto" and not fit.mapping.frozen  # by the number of rows
+    from_rows = not fit.mapping.exact and (sized or not fit.mapping.data_independent)
     if from_rows or (isinstance(parameters.gamma, str) and fit.gamma is not None):
         for position in range(len(rows)):
             report.add("warm_up", position)
