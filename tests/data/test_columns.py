@@ -359,6 +359,18 @@ def test_commas_that_may_stand_between_thousands_are_not_called_decimal(texts):
         Columns.of(table, Choices(target="y"))
 
 
+def test_many_gaps_in_categories_are_named(recwarn):
+    """They all become the most frequent category, which may then decide nothing."""
+    for texts in (["a", "a", None, "b", None], pa.array(["a", "?", "b", "a", None]).dictionary_encode()):
+        table = pa.table({"shop": [*texts] * 20, "price": [1.5, None, None, 2.5, 3.5] * 20, "y": ["u", "v"] * 50})
+        with pytest.warns(UserWarning, match="40% of the values of column 'shop' are gaps, .* category, 'a'"):
+            Columns.of(table, Choices(target="y", impute="median"))
+        Columns.of(table.slice(0, 40), Choices(target="y", impute="median"), for_now=True)
+    table = pa.table({"shop": ["a", "b"] * 45 + [None] * 10, "price": [1.5, None] * 50, "y": ["u", "v"] * 50})
+    Columns.of(table, Choices(target="y", impute="median"))
+    assert not recwarn.list
+
+
 def test_gaps_of_pandas_written_as_texts():
     table = pa.table({"size": ["1", "<NA>", "3", "NaT"], "y": ["a", "b"] * 2})
     columns = Columns.of(table, Choices("y", impute="median", scale="none"))

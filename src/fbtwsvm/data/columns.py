@@ -34,6 +34,7 @@ __all__ = ["ENCODINGS", "IMPUTATIONS", "SCALES", "Choices", "Column", "Columns"]
 
 _MOST_SCALED = {"float32": 1e15, "float64": MOST_NUMBER}  # squares of larger numbers, summed, are infinite
 _MOST_ODD_LABELS = 0.1  # share of labels that are not integers, up to which they may be mistakes
+_MANY_GAPS = 0.3  # share of gaps in a column of categories from which on they may mean something
 _COUNTER_ROWS = 50  # a column that goes up by one in each of so many rows is a row number
 _HALF_LIFE = 5000.0  # rows, of the running mean and spread that are compared with the first rows
 _LEAST_WEIGHT = 100  # rows before the running mean says anything
@@ -93,6 +94,7 @@ class Columns:
         columns.reset_drift()
         if not for_now:
             columns._warn_of_row_numbers(raw)
+            columns._warn_of_gaps(table)
         return columns
 
     def _warn_of_row_numbers(self, raw: Array) -> None:
@@ -102,6 +104,18 @@ class Columns:
                 warnings.warn(
                     f"Column {name!r} counts the rows, which tells nothing about others: give it as the id of the rows "
                     "(--id), or leave it out (--drop).",
+                    stacklevel=4,
+                )
+
+    def _warn_of_gaps(self, table: pa.Table) -> None:
+        """Warn of categories that fill so many gaps that they lose their meaning."""
+        for column in self.columns:
+            share = is_missing(table[column.name]).mean() if column.categories else 0.0
+            if share >= _MANY_GAPS:
+                warnings.warn(
+                    f"{share:.0%} of the values of column {column.name!r} are gaps, and get the most frequent category, "
+                    f"{column.most_frequent!r}. Gaps that mean something need a name of their own, such as 'unknown', "
+                    "in the data.",
                     stacklevel=4,
                 )
 
