@@ -7,7 +7,7 @@
 # make test-gpu  the tests of rows on a GPU, with the interpreter and packages that are there; log in docs/benchmarks/
 # make lint    style, spelling, types, import contract and workflows
 # make format  fix the style
-# make docs    the site in docs/_build/html: every example is run, and a warning is an error
+# make docs    the site in docs/_build/html: every example is run that needs no GPU or cluster, and a warning is an error
 # make dist    an sdist and a wheel in dist/, each tried in a bare environment outside the checkout
 # make bench ARGS="PART ..."  tables and figures of the README and the docs (needs FBTWSVM_DATA): ARGS=--help lists the
 #              parts, ARGS="floor classes --repeats 5" runs two of them, ARGS="paper --quick" a group with tiny sizes

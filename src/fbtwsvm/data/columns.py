@@ -113,9 +113,9 @@ class Columns:
             share = is_missing(table[column.name]).mean() if column.categories else 0.0
             if share >= _MANY_GAPS:
                 warnings.warn(
-                    f"{share:.0%} of the values of column {column.name!r} are gaps, and get the most frequent category, "
-                    f"{column.most_frequent!r}. Gaps that mean something need a name of their own, such as 'unknown', "
-                    "in the data.",
+                    f"{share:.0%} of the values of column {column.name!r} are gaps, and get the most frequent "
+                    f"category, {column.most_frequent!r}. Gaps that mean something need a name of their own in the "
+                    "data, such as 'unknown'.",
                     stacklevel=4,
                 )
 

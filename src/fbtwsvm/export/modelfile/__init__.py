@@ -100,9 +100,9 @@ def _name_of_kind(model: Any) -> str:
     if hasattr(model, "refit") and not hasattr(model, "cv_results_"):
         raise ModelFileError(f"This {type(model).__name__} is not fitted: fit it first; its best estimator is saved.")
     raise ModelFileError(
-        f"A {type(model).__name__} cannot be saved to a model file: it takes an FBTWSVM, a pipeline that ends in one, "
-        "a TableClassifier, a fitted search with refit=True (its best estimator is saved), or a TableModel. Use joblib "
-        "or skops."
+        f"A {type(model).__name__} cannot be saved to a model file: it takes an FBTWSVM, a pipeline of scikit-learn "
+        "that ends in one, a TableClassifier, a fitted search with refit=True (its best estimator is saved), or a "
+        "TableModel. Use joblib or skops."
     )
 
 
