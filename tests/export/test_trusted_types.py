@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
-import pytest
+import skops.io
 from sklearn.frozen import FrozenEstimator
 
 from fbtwsvm import FBTWSVM
@@ -57,12 +57,11 @@ def test_the_list_is_complete():
 
 
 def test_skops_loads_the_same_model(tmp_path):
-    skops = pytest.importorskip("skops.io", exc_type=ImportError)
     X, y = clouds(60, n_columns=4, seed=1)
     X = np.abs(X)
     for model in all_models().values():
-        skops.dump(model, tmp_path / "m.skops")
-        loaded = skops.load(tmp_path / "m.skops", trusted=documented())
+        skops.io.dump(model, tmp_path / "m.skops")
+        loaded = skops.io.load(tmp_path / "m.skops", trusted=documented())
         np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
         if hasattr(model, "partial_fit"):
             for each in (model, loaded):
