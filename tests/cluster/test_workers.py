@@ -147,6 +147,7 @@ SCRIPT = """
         return block
 
     if __name__ == "__main__":
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs without it
         cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
         with cluster, Client(cluster) as client:
             X = da.random.random((60_000, 3), chunks=(3_000, 3)).map_blocks(slowly)
