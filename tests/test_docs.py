@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from command import called
+from fbtwsvm.cli.app import _VERBS
+
 ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
 REFERENCE = (ROOT / "docs" / "api" / "index.md").read_text()
 # Modules with public names; of the last one only the names that the reference lists are public.
 MODULES = ("", ".features", ".evaluate", ".evaluate.plot", ".data.generators", ".data.sources", ".export.onnx",
@@ -48,9 +52,29 @@ def test_every_page_has_a_way_to_it():
 
 
 def test_links_of_readme_lead_to_files():
-    links = re.findall(r"\]\((?!http)([^)#]+)", (ROOT / "README.md").read_text())
+    links = re.findall(r"\]\((?!http)([^)#]+)", README)
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_python_of_the_readme_runs(capsys):
+    exec(re.search(r"```python\n(.*?)```", README, flags=re.DOTALL).group(1), {})
+    accuracy, unlearned, *_ = capsys.readouterr().out.splitlines()
+    assert float(accuracy) > 0.9
+    assert unlearned.startswith("10 rows taken out")
+
+
+def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
+    """With fewer rows."""
+    monkeypatch.chdir(tmp_path)
+    text = README
+    for many, few in (("-n 20000", "-n 1200"), ("-n 1000", "-n 100"), ("-every 5000", "-every 300")):
+        assert many in text
+        text = text.replace(many, few)
+    lines = re.findall(r"^    fbtwsvm (.*)$", text, flags=re.MULTILINE)
+    results = {line.split()[0]: called(*line.split()) for line in lines}
+    assert set(results) == {*_VERBS} - {"merge"}
+    assert "100 rows taken out" in results["unlearn"]
 
 
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
