@@ -156,7 +156,7 @@ class _Rounds:
         if not rounds or not (always or (yield from self._holds_in_order(start, taken))):
             LOG.info("metric: none, all columns count alike")
             return None
-        LOG.info("metric: learned in %d rounds, held-out error %.4f -> %.4f", rounds,
+        LOG.info("metric: learned in %d rounds, held-out squared error %.4f -> %.4f", rounds,
                  self._mean(start.errors), self._mean(taken.errors))  # fmt: skip
         return LearnedMetric(self._normalised(_mean_factors(taken)), rounds)
 
@@ -172,7 +172,7 @@ class _Rounds:
         if taken is before or not self._helps(before, taken, _LATER if rounds else _FIRST):
             LOG.info("metric: stays as it is")
             return None
-        LOG.info("metric: learned again, held-out error %.4f -> %.4f", self._mean(before.errors),
+        LOG.info("metric: learned again, held-out squared error %.4f -> %.4f", self._mean(before.errors),
                  self._mean(taken.errors))  # fmt: skip
         return LearnedMetric(self._normalised(_mean_factors(taken)), max(rounds, 1))
 
@@ -194,7 +194,7 @@ class _Rounds:
             last = yield from self._best_gamma(sharper, last.gamma, down=down)
             gain = _gain(taken.errors, last.errors, self._judged_weights())
             LOG.debug(
-                "metric, round %d: error %.4f (%.1f standard errors), misses %.4f, log loss %.4f",
+                "metric, round %d: squared error %.4f (%.1f standard errors), misses %.4f, log loss %.4f",
                 number, self._mean(last.errors), gain, self._mean(last.misses), self._mean(last.log_losses),
             )  # fmt: skip
             if self._helps(taken, last, _LATER if rounds else _FIRST) or (always and not rounds):
