@@ -122,5 +122,19 @@ def test_copies_of_landmarks_count_in_the_decision_rule(seed):
     random = np.random.default_rng(seed)
     X = random.integers(2, size=(4000, 2)).astype(float)
     y = (X.sum(axis=1) + (random.random(4000) < 0.2)) % 2
-    accuracy = FBTWSVM(n_components=3, random_state=0).fit(X, y).score(X, y)
-    assert accuracy > 0.6  # three of the four distinct rows can be right
+    model = FBTWSVM(n_components=3, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.6  # three of the four distinct rows can be right
+    model.unlearn(X[:1], y[:1])
+    assert model.score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("n_columns", "n_rows"), [(6, 3000), (4, 1000)])
+def test_tables_of_few_distinct_rows_are_learned_as_by_counting(seed, n_columns, n_rows):
+    """Each of the distinct rows has a label of its own, of which a fifth is wrong; there are about 50 copies."""
+    random = np.random.default_rng(seed)
+    X = random.integers(2, size=(2 * n_rows, n_columns)).astype(float)
+    best = random.integers(2, size=(2,) * n_columns)[tuple(X.astype(int).T)]
+    y = best ^ (random.random(2 * n_rows) < 0.2)
+    model = FBTWSVM(random_state=0).fit(X[:n_rows], y[:n_rows])
+    assert (model.predict(X[n_rows:]) == best[n_rows:]).mean() > 0.97

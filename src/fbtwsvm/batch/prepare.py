@@ -37,13 +37,13 @@ from .choose_kernel import KernelChoice, choose_kernel
 from .choose_size import choose_size
 from .hold_out import sample_rows
 from .row_homes import Home, MemoryHome, UnmappedHome
-from .solve import Solved, solve, solve_kernel
+from .solve import CopyShare, Solved, solve, solve_kernel
 from .spool import CodedLabels, code_type
 from .trial_rows import TrialRows
 
 _ROWS_OF_LANDMARK = 4  # rows of the sample for each feature of the map
 _TILE = 8192  # rows that are looked at together
-_MANY_COPIES = 10  # given rows for each distinct one, from which on few distinct rows stand for many
+_SOME_COPIES, _MANY_COPIES = 1.25, 10  # given rows for each distinct one, if these mix and if not: few stand for many
 _MOST_WANTED = 512  # most calibration rows of a class, unless the data is small
 
 
@@ -97,10 +97,10 @@ class Prepared:
             with_grams=with_grams, alpha=alpha, share=self._share_of_a_copy(),
         )  # fmt: skip
 
-    def _share_of_a_copy(self) -> Array | None:
+    def _share_of_a_copy(self) -> CopyShare | None:
         """Return the share of one copy in the weight of each calibration row, if few distinct rows stand for many."""
-        copies = _copies(self.rows, self.factors)
-        return None if copies is None else np.asarray(1.0 / np.maximum(copies[self.wanted], 1.0))
+        copies, mixed = _copies(self.rows, self.factors)
+        return None if copies is None else CopyShare(np.asarray(1.0 / np.maximum(copies[self.wanted], 1.0)), mixed)
 
 
 @dataclass(frozen=True)
@@ -141,11 +141,12 @@ def prepare(
         home: Home | None = UnmappedHome(rows, fitted, parameters.n_jobs)
         if mapped:
             home = MemoryHome(rows, fitted.rows(X, rows.index, Threads(parameters.n_jobs)), parameters.n_jobs)
-        landmarks = np.flatnonzero(fitted.is_landmark(X)[rows.index])
+        landmarks = _without_copies(np.flatnonzero(fitted.is_landmark(X)[rows.index]), rows, factors)
         wanted = calibration_rows(rows.starts, landmarks, seed, _limit(rows))
         return Prepared(classes, settings, None, rows, fitted, home, None, wanted, factors, seed)
     if rows.n <= LARGE or quick:
-        sample, trial = rows, TrialRows(rows, groups, seed)
+        copies, mixed = _copies(rows, factors)
+        sample, trial = rows, TrialRows(rows, groups, seed, copies=copies if mixed else None)
     else:
         drawn = draw_sample(parameters, rows.starts, seed)
         sample = rows.subset(drawn)
@@ -173,8 +174,7 @@ def prepare(
     mapping.rounds = choice.kernel.rounds
     if trial.all is rows:
         landmarks = np.flatnonzero(mapping.landmarks(rows if mapped else sample))
-        if _copies(rows, factors) is not None:
-            landmarks = landmarks[:0]  # new rows are copies of them
+        landmarks = _without_copies(landmarks, rows, factors)
         wanted = calibration_rows(rows.starts, landmarks, seed, _limit(rows))
     else:
         wanted = wanted_of_sample(rows.starts, drawn, seed)
@@ -239,10 +239,22 @@ def _add_squares(rows: Tiles, _: None) -> float:
     return total
 
 
-def _copies(rows: TrainingRows, factors: Array) -> Array | None:
-    """Return how many given rows each distinct row stands for, if few stand for many; `factors` are of the classes."""
+def _copies(rows: TrainingRows, factors: Array) -> tuple[Array | None, bool]:
+    """Return how many given rows each distinct row stands for, None if not few stand for many, and whether they mix.
+
+    They mix if most given rows equal a row of another class.  Then they are no copies that somebody has made of one
+    row, and new rows will equal known ones.  `factors` are those of the classes.
+    """
     copies = rows.weights / np.repeat(factors, np.diff(rows.starts))  # a weight of 2 is a row twice
-    return copies if rows.small and copies.mean() >= _MANY_COPIES else None
+    if not rows.small or copies.mean() < _SOME_COPIES:
+        return None, False
+    mixed = bool(2.0 * copies[rows.in_several_classes()].sum() >= copies.sum())
+    return (copies, mixed) if mixed or copies.mean() >= _MANY_COPIES else (None, False)
+
+
+def _without_copies(landmarks: Array, rows: TrainingRows, factors: Array) -> Array:
+    """Return the landmarks that no new row will equal: none if few distinct rows stand for many."""
+    return landmarks if _copies(rows, factors)[0] is None else landmarks[:0]
 
 
 def _limit(rows: TrainingRows) -> int:

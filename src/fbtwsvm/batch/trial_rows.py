@@ -11,7 +11,7 @@ import numpy as np
 from .._arrays import Array
 from ..features.kernels import Kernel, gamma_scale
 from ..model.rows import TrainingRows, distinct_rows
-from .hold_out import sample_rows
+from .hold_out import FOLDS, sample_rows
 from .oversampled import without_oversampled
 
 _MOST_CLASSES = 100
@@ -29,7 +29,9 @@ class TrialRows:
     """The rows from which samples for trials are drawn: all training rows, or a first sample of large data.
 
     `groups` are the numbers of the groups of the rows as given.  The trials of small data do not depend on the seed.
-    `scale`, for large data, returns gamma "scale" of all training rows for a kernel.
+    `scale`, for large data, returns gamma "scale" of all training rows for a kernel.  `copies`, if most rows are copies
+    and occur in several classes, is how many given rows each row stands for: new rows will be copies, too, so some of
+    the copies of a row are held out, others not.
     """
 
     def __init__(
@@ -38,8 +40,9 @@ class TrialRows:
         groups: Array | None,
         seed: int,
         scale: Callable[[str | Kernel], float] | None = None,
+        copies: Array | None = None,
     ) -> None:
-        self.all, self.given_groups = rows, groups
+        self.all, self.given_groups, self._copies = rows, groups, copies
         self.seed = 0 if rows.small else seed
         self._scale = scale
 
@@ -81,6 +84,8 @@ class TrialRows:
         found = _some_classes(TrialSample(self.all, groups))
         if groups is not None or self._scale is not None:  # a sample of large data holds few rows made of others
             return found
+        if self._copies is not None and found.rows is self.all:
+            return TrialSample(_in_parts(self.all, self._copies, self.seed), None)
         return TrialSample(without_oversampled(found.rows, self.seed), None)
 
 
@@ -91,6 +96,14 @@ def _groups_of(rows: TrainingRows, groups: Array) -> Array:
     found, present = np.full(rows.n, groups.max()), rows.source >= 0
     np.minimum.at(found, rows.source[present], groups[present])
     return found
+
+
+def _in_parts(rows: TrainingRows, copies: Array, seed: int) -> TrainingRows:
+    """Return every row several times, with a random part of its copies each time."""
+    counts = np.random.default_rng(seed).multinomial(np.maximum(np.rint(copies), 1).astype(int), [1.0 / FOLDS] * FOLDS)
+    weights = rows.weights[:, None] * counts / counts.sum(axis=1, keepdims=True)
+    chosen, part = np.nonzero(counts)
+    return replace(rows.subset(chosen), weights=weights[chosen, part])
 
 
 def _without_copies(rows: TrainingRows, chosen: Array) -> tuple[Array, Array]:

@@ -147,6 +147,12 @@ class TrainingRows:
             return np.diff(self.starts)
         return np.bincount(self.labels_of(self.source[self.source >= 0]), minlength=self.n_classes)
 
+    def in_several_classes(self) -> Array:
+        """Mark the sorted rows that equal a row of another class; equal rows of one class must have been merged."""
+        numbers: dict[Any, int] = {}
+        which = np.array([numbers.setdefault(key, len(numbers)) for key in _row_keys(self.X[self.index])], dtype=int)
+        return np.asarray(np.bincount(which)[which] > 1)
+
     def subset(self, chosen: Array, *, drop_empty: bool = False) -> TrainingRows:
         """Return some of the sorted rows, in their order, as training rows of their own."""
         index = self.index[chosen]
