@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from fbtwsvm import FBTWSVM, load, save
 from fbtwsvm._arrays import array_bytes
 from fbtwsvm.classifier import model_of, parameters_of
+from fbtwsvm.features import FourierFeatures
 from fbtwsvm.online.after_fit import stream_from
 from helpers import KEEP_ALL, clouds, fourier
 
@@ -172,10 +173,12 @@ def test_unlearn_after_a_fit_names_what_remains():
 
 def test_unlearn_after_a_fit_names_a_size_that_was_chosen_by_the_rows():
     """A fit without the rows would have drawn a map of another size."""
-    X, y = clouds(400)
-    options = {"feature_map": "fourier", "gamma": 0.3, "metric": "none", "random_state": 0}
-    for n_components, remaining in (("auto", {"warm_up"}), (150, set())):
-        model = FBTWSVM(n_components=n_components, memory=None, second_look=10**6, **options).fit(X, y)
+    X, y = clouds(900)  # for which a fit takes as many features as a stream
+    options = {"gamma": 0.3, "metric": "none", "random_state": 0, "memory": None, "second_look": 10**6}
+    given = FourierFeatures(gamma=0.3, n_components=150, random_state=0)
+    cases = (("fourier", "auto", {"warm_up"}), ("fourier", 150, set()), (given, "auto", set()))
+    for feature_map, n_components, remaining in cases:
+        model = FBTWSVM(feature_map=feature_map, n_components=n_components, **options).fit(X, y)
         going_on = deepcopy(model).partial_fit(X[:1] + 0.1, y[:1])
         assert set(model.unlearn(X[:5], y[:5]).remaining) == remaining
         assert ("warm_up" in going_on.unlearn(X[:5], y[:5]).remaining) == ("warm_up" in remaining)

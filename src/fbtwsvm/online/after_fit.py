@@ -38,7 +38,13 @@ def stream_from(fit: BatchModel, parameters: Parameters) -> StreamModel:
             "all rows to partial_fit, in chunks."
         )
     stream.lineage = fit.lineage or stream.lineage
+    stream.warm_up_matters |= _is_sized_by_rows(parameters)
     return stream
+
+
+def _is_sized_by_rows(parameters: Parameters) -> bool:
+    """Whether a fit has chosen the number of features by its rows; the map may depend on nothing else of them."""
+    return parameters.names_map and parameters.n_components == "auto"
 
 
 def unlearn_ids_from(fit: BatchModel, ids: Array, parameters: Parameters) -> tuple[BatchModel | StreamModel, Unlearned]:
@@ -65,8 +71,7 @@ def unlearn_from(
     model, report = refit(fit, left, parameters), Unlearned()
     for i in np.flatnonzero(model.mapping.is_landmark(rows.X)):
         report.add("landmark", int(i))
-    sized = parameters.n_components == "auto" and not fit.mapping.frozen  # by the number of rows
-    from_rows = not fit.mapping.exact and (sized or not fit.mapping.data_independent)
+    from_rows = not fit.mapping.exact and (_is_sized_by_rows(parameters) or not fit.mapping.data_independent)
     if from_rows or (isinstance(parameters.gamma, str) and fit.gamma is not None):
         for position in range(len(rows)):
             report.add("warm_up", position)

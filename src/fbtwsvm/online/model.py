@@ -98,9 +98,7 @@ class StreamModel:
         self.monitor = ResidualMonitor(mapping, self.n_components) if mapping.renewable else None
         # Whether gamma, the map or a scale depends on rows, and how many rows there were when it was last found.
         chosen_gamma = isinstance(parameters.gamma, str) and gamma is not None
-        of_given_size = mapping.frozen or getattr(mapping.transformer, "n_components", 0) == self.n_components
-        independent = mapping.data_independent and of_given_size  # a fit may have chosen another size by its rows
-        self.warm_up_matters = not independent or chosen_gamma or mapping.columns is not None
+        self.warm_up_matters = not mapping.data_independent or chosen_gamma or mapping.columns is not None
         self.n_warm_up = 0
         # The newest rows, if a metric may be learned again from them, and the spread of the columns of the first rows.
         self.newest: NewestRows | None = None
