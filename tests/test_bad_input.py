@@ -101,10 +101,39 @@ def test_the_chunk_of_a_row_without_a_label_is_named():
 
 
 @pytest.mark.parametrize("learn", LEARN_LABELS)
+@pytest.mark.parametrize(
+    "as_given", [lambda days: days, pd.Series, lambda days: days - days[0]], ids=["days", "series", "differences"]
+)
+def test_the_first_row_without_a_day_is_named(learn, as_given):
+    days = np.array(["2026-01-01", "2026-01-02"], dtype="M8[ns]")[Y]
+    days[[7, 12]] = "NaT"
+    with pytest.raises(ValueError, match=r"^Row 7 has no label \(y\[7\] is N"):
+        LEARN_LABELS[learn](X, as_given(days))
+
+
+@pytest.mark.parametrize("learn", LEARN_LABELS)
 @pytest.mark.parametrize("as_given", [np.asarray, list])
-def test_labels_of_different_kinds_are_named(learn, as_given):
-    with pytest.raises(ValueError, match="different kinds \\(int and str\\)"):
-        LEARN_LABELS[learn](X, as_given(np.array(["a", 1], dtype=object)[Y]))
+@pytest.mark.parametrize(
+    ("names", "kinds"),
+    [
+        (["a", 1], "int and str"),
+        ([np.int64(1), "b"], "int64 and str"),
+        ([np.str_("a"), 1.5], "float and str_"),
+        ([True, "a"], "bool and str"),
+    ],
+)
+def test_labels_of_different_kinds_are_named(learn, as_given, names, kinds):
+    with pytest.raises(ValueError, match=rf"y holds labels of different kinds \({kinds}\)"):
+        LEARN_LABELS[learn](X, as_given(np.array(names, dtype=object)[Y]))
+    with pytest.raises(ValueError, match=rf"classes holds labels of different kinds \({kinds}\)"):
+        FBTWSVM().partial_fit(X, Y, classes=names)
+
+
+def test_of_labels_in_two_columns_no_row_is_named():
+    labels = np.array([["a", "b"]] * 30, dtype=object)
+    labels[3, 1] = None
+    with pytest.raises(ValueError, match=r"^(?!Row)"):
+        FBTWSVM().fit(X, labels)
 
 
 def test_rows_of_two_classes_are_not_called_distinct():

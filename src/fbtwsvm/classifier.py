@@ -43,6 +43,7 @@ from .model.check_values import (
     all_below,
     as_labels,
     check_first_values,
+    check_kinds,
     check_labels,
     check_spread,
     check_values,
@@ -1214,7 +1215,9 @@ class FBTWSVM(ClassifierMixin, Summarised):
         promised = None if self._learned is None else self._learned.promised
         if classes is None:
             return promised
-        named = np.unique(np.asarray(classes))
+        named = np.asarray(as_labels(classes))
+        check_kinds(named, "classes")
+        named = np.unique(named)
         check_class_names(self.class_weight, named)
         if promised is not None and not np.array_equal(named, promised):
             raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .._namespace import as_float
 
 _LARGEST = {"float64": 1e100, "float32": 1e15}  # values whose squares can be added up
 _SMALLEST = {"float64": 1e-140, "float32": 1e-15}  # if all values are smaller, their squares vanish
+_KINDS = (str, (bool, np.bool_), Number)  # of labels
 _MOST_SPREAD = 1000.0  # ratio of the ranges of two columns
 
 
@@ -27,20 +29,22 @@ def clear_errors(y: Any = None) -> Iterator[None]:
         what = str(error).splitlines()[0].rstrip(".")
         if what == "Input X contains NaN" or what.startswith("could not convert string to float"):
             raise ValueError(f"{what}. Fill gaps and encode texts first, or use TableClassifier.") from error
-        labels = np.asarray([] if y is None else y, dtype=object).ravel()
+        labels = np.asarray([] if y is None else y, dtype=object)
+        labels = labels.ravel() if labels.size == len(labels) else labels[:0]  # one for each row
         gap = next((row for row, label in enumerate(labels) if _is_gap(label)), None)
         if gap is not None and "X" not in what:
-            raise ValueError(f"Row {gap} has no label (y[{gap}] is {labels[gap]}): leave out such rows.") from error
-        if isinstance(error, TypeError) and "'<'" in what and len(labels):
-            kinds = " and ".join(sorted({type(label).__name__ for label in labels}))
-            raise ValueError(f"y holds labels of different kinds ({kinds}): use texts, or numbers, for all.") from error
+            raise ValueError(_no_label(gap, labels[gap])) from error
         raise
 
 
 def _is_gap(label: Any) -> bool:
     if label is None or type(label).__name__ in ("NAType", "NaTType"):  # of pandas
         return True
-    return isinstance(label, float | np.floating | np.datetime64) and bool(label != label)
+    return isinstance(label, float | np.floating | np.datetime64 | np.timedelta64) and bool(label != label)
+
+
+def _no_label(row: int, label: Any) -> str:
+    return f"Row {row} has no label (y[{row}] is {label}): leave out such rows."
 
 
 def as_labels(y: Any) -> Any:
@@ -51,11 +55,23 @@ def as_labels(y: Any) -> Any:
 
 
 def check_labels(y: Array) -> None:
-    """Refuse labels that are no classes, or that have no order."""
+    """Refuse labels that are no classes, that are missing, or that have no order."""
+    if y.dtype.kind in "mM" and np.isnat(y).any():
+        row = int(np.isnat(y).argmax())
+        raise ValueError(_no_label(row, y[row]))
+    check_kinds(y, "y")
     if y.dtype.kind not in "iub":  # integers are labels
         check_classification_targets(y)
     if y.dtype.kind == "O":
         np.unique(y)
+
+
+def check_kinds(labels: Array, name: str) -> None:
+    """Refuse labels of several kinds: texts, truth values, numbers or other things."""
+    types = set(map(type, labels)) if labels.dtype.kind == "O" else set()
+    if len({next((kind for kind in _KINDS if issubclass(one, kind)), one) for one in types}) > 1:
+        found = " and ".join(sorted(one.__name__ for one in types))
+        raise ValueError(f"{name} holds labels of different kinds ({found}): use texts, or numbers, for all.")
 
 
 def check_values(X: Any) -> float:
