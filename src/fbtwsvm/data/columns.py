@@ -94,7 +94,7 @@ class Columns:
         columns.reset_drift()
         if not for_now:
             columns._warn_of_row_numbers(raw)
-            columns._warn_of_gaps(table)
+            columns._warn_of_gaps(table, weights)
         return columns
 
     def _warn_of_row_numbers(self, raw: Array) -> None:
@@ -107,10 +107,10 @@ class Columns:
                     stacklevel=4,
                 )
 
-    def _warn_of_gaps(self, table: pa.Table) -> None:
+    def _warn_of_gaps(self, table: pa.Table, weights: Array) -> None:
         """Warn of categories that fill so many gaps that they lose their meaning."""
         for column in self.columns:
-            share = is_missing(table[column.name]).mean() if column.categories else 0.0
+            share = np.average(is_missing(table[column.name]), weights=weights) if column.categories else 0.0
             if share >= _MANY_GAPS:
                 warnings.warn(
                     f"{share:.0%} of the values of column {column.name!r} are gaps, and get the most frequent "

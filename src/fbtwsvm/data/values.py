@@ -237,7 +237,7 @@ def have_decimal_commas(values: Any) -> Array:
 
 def have_commas_between_thousands(values: Any) -> Array:
     """Return whether each value is a text such as 12,345 or 1,234,567.8; 12,345 may have a decimal comma as well."""
-    return _matches(as_texts(values), r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$")
+    return _matches(as_texts(values), r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$")
 
 
 def not_integers(values: Any) -> Array:
