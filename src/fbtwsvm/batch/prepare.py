@@ -253,8 +253,8 @@ def _copies(rows: TrainingRows, factors: Array) -> tuple[Array | None, bool]:
 
 
 def _without_copies(landmarks: Array, rows: TrainingRows, factors: Array) -> Array:
-    """Return the landmarks that no new row will equal: none if few distinct rows stand for many."""
-    return landmarks if _copies(rows, factors)[0] is None else landmarks[:0]
+    """Return the landmarks that no new row will equal: none if most rows equal others."""
+    return landmarks[:0] if _copies(rows, factors)[1] else landmarks
 
 
 def _limit(rows: TrainingRows) -> int:
