@@ -149,12 +149,12 @@ def test_a_given_metric_of_any_kind_goes_on_after_a_fit(kind):
         FBTWSVM(gamma=0.2, metric=kind(GIVEN)).fit(X, y).set_params(metric=np.ones(4)).partial_fit(X, y)
 
 
-@pytest.mark.parametrize("feature_map", ["auto", "fourier"])
-def test_unlearn_names_a_metric_that_was_learned_with_a_given_gamma(feature_map):
+@pytest.mark.parametrize("options", [{}, {"feature_map": "fourier", "n_components": 100}])
+def test_unlearn_names_a_metric_that_was_learned_with_a_given_gamma(options):
     X, y = rows(500)
-    model = FBTWSVM(gamma=0.2, metric="columns", feature_map=feature_map, random_state=0)
+    model = FBTWSVM(gamma=0.2, metric="columns", random_state=0, **options)
     assert set(model.fit(X, y).unlearn(X[:2], y[:2]).remaining) == {"metric"}
-    model = FBTWSVM(gamma=0.2, metric="columns", feature_map=feature_map, warm_up=200, random_state=0)
+    model = FBTWSVM(gamma=0.2, metric="columns", warm_up=200, random_state=0, **options)
     assert model.partial_fit(X, y).unlearn(X[:2], y[:2]).remaining["metric"] == [0, 1]
 
 
