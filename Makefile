@@ -8,6 +8,7 @@
 # make lint    style, spelling, types, import contract and workflows
 # make format  fix the style
 # make docs    the site in docs/_build/html: every example is run that needs no GPU or cluster, and a warning is an error
+# make picture the picture of the README, docs/_static/stream.png: that of examples/plot_drift.py
 # make dist    an sdist and a wheel in dist/, each tried in a bare environment outside the checkout
 # make bench ARGS="PART ..."  tables and figures of the README and the docs (needs FBTWSVM_DATA): ARGS=--help lists the
 #              parts, ARGS="floor classes --repeats 5" runs two of them, ARGS="paper --quick" a group with tiny sizes
@@ -22,7 +23,7 @@ READY := $(VENV)/.ready
 LOWEST := $(VENV)-lowest
 TEST := -m pytest -n auto --dist worksteal --quiet
 
-.PHONY: demo test test-lowest test-full test-benchmarks test-kernels test-gpu lint format docs dist bench golden clean
+.PHONY: demo test test-lowest test-full test-benchmarks test-kernels test-gpu lint format docs picture dist bench golden clean
 
 demo: $(READY)
 	mkdir -p out
@@ -67,6 +68,10 @@ format: $(READY)
 docs: $(VENV)/.ready-docs
 	rm -rf docs/_build docs/gallery docs/api/generated
 	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going --color -b html -d docs/_build/doctrees docs docs/_build/html
+
+picture: $(READY)
+	MPLBACKEND=Agg $(BIN)/python -c \
+		"from runpy import run_path; run_path('examples/plot_drift.py')['figure'].savefig('docs/_static/stream.png', dpi=120)"
 
 # each file is installed with its base dependencies alone, and tried in an empty folder
 dist: $(READY)

@@ -42,6 +42,6 @@ for ax, (metric, model) in zip((left, middle), models.items(), strict=True):
     in_two_columns = make_pipeline(FunctionTransformer(with_other_columns), FrozenEstimator(model))
     plot.decision_regions(in_two_columns, X[:2000, :2], y[:2000], ax=ax, resolution=120)
     ax.set_title(f'metric="{metric}": {accuracies[metric]:.1f} % of new rows right')
-right.bar(range(1, 23), models["auto"].metric_, color=["#bd1f01"] * 2 + ["#717581"] * 20)
+right.bar(range(22), models["auto"].metric_, color=["#bd1f01"] * 2 + ["#717581"] * 20)
 right.set(xlabel="column", ylabel="factor", title="The factors learned (red: the board)")
-right.set_xticks([1, 2, 5, 10, 15, 20])
+right.set_xticks([0, 1, 5, 10, 15, 20])
