@@ -174,7 +174,8 @@ class FBTWSVM(ClassifierMixin, Summarised):
     For every ordered pair of classes (a, b) there is one plane that lies near the rows of a and pushes those of b away.
     A new row goes to the class whose plane is nearer.  Each plane solves::
 
-        min_u  1/2 reg ||u||^2 + 1/2 sum_{i in a} w_i (h_i.u)^2 + sum_{i in b} C w_i s_i max(0, 1 + h_i.u)
+        min_u  1/2 reg ||u||^2 + 1/2 sum_{i in a} w_i (h_i.u)^2
+               + sum_{i in b} C w_i s_i max(0, 1 + h_i.u)
 
     where h = [z(x), 1] is the mapped row, w its weight and s its fuzzy membership.  Every plane comes with a duality
     gap, which bounds how far it is from the solution.
