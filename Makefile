@@ -1,7 +1,7 @@
 # make demo    make a drifting stream of 200,000 rows, test and learn it, write a report: out/report.html
 # make test    make lint, and all tests
 # make test-lowest  all tests with the lowest versions of all dependencies that pyproject.toml allows
-# make test-full  all tests, with 20 killed runs of 200,000 rows and 2,000 hostile files, and those of the benchmarks
+# make test-full  all tests, with 20 killed runs of 200,000 rows and 5,000 hostile files, and those of the benchmarks
 # make test-benchmarks  the tests of benchmarks/
 # make test-kernels  all tests under four kernels of BLAS, instruction sets and numbers of threads, about 20 minutes
 # make test-gpu  the tests of rows on a GPU, with the interpreter and packages that are there; log in docs/benchmarks/

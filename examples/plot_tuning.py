@@ -2,8 +2,8 @@
 A search for the best settings
 ==============================
 
-The defaults of ``FBTWSVM`` are found on the training rows, and most users need no more.  ``FBTWSVMCV`` tries other
-values of ``gamma``, ``C`` and ``reg`` by cross-validation, and shares most of the work between
+``FBTWSVM()`` finds its kernel on the training rows, and most users need no more.  ``FBTWSVMCV`` tries other values of
+``gamma``, and of ``C`` and ``reg``, which are fixed otherwise, by cross-validation.  It shares most of the work between
 them.
 """
 

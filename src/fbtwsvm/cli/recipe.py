@@ -59,7 +59,8 @@ _PARAMETER_HELP = {
     "half_life": "Stream: number of rows after which a row has half its weight, instead of --decay; none: no fading.",
     "accept": "Stream: rows that may become support rows: kkt (those that violate optimality), inside, outside or all.",
     "statistics": "Stream: rows that stay in the sums: all, or kept (as in the paper).",
-    "warm_up": "Stream: number of first rows, which fix columns, scale, metric and map: auto (500), or a number.",
+    "warm_up": "Stream: number of first rows, which fix columns, scale, metric and map: auto (500, or --n-components "
+    "if that is more), or a number.",
     "drift_detector": "Stream: hoeffding lets the model fade when its error rate rises; none.",
     "n_jobs": "Threads of a fit: none (BLAS decides), a number, or -1 for all; the model does not depend on it.",
     "random_state": "Seed of all random choices: an integer from 0 on.",
