@@ -116,6 +116,24 @@ def test_many_copies_of_few_rows_are_told_apart():
     assert FBTWSVM(gamma=0.02).fit(X, y).score(X, y) > 0.8  # nobody can reach 0.9
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_small_tables_of_few_categories_are_learned_as_by_counting(seed):
+    """About seven rows for each of 20 cells, of which few have several labels; one cell may be missed."""
+    random = np.random.default_rng(seed)
+    cells = random.integers([4, 5], size=(1200, 2))
+    best = random.integers(3, size=(4, 5))[tuple(cells.T)]
+    y = np.where(random.random(1200) < 0.1, random.integers(3, size=1200), best)
+    X = np.hstack([np.eye(4)[cells[:, 0]], np.eye(5)[cells[:, 1]]])
+    model = FBTWSVM().fit(X[:200], y[:200])
+    assert (model.predict(X[200:]) == best[200:]).mean() > 0.93
+
+
+def test_rows_of_a_table_may_weigh_any_amount():
+    X, y = np.repeat(np.eye(3), 40, axis=0), np.random.default_rng(0).integers(3, size=120)
+    answers = [FBTWSVM().fit(X, y, sample_weight=np.full(120, weight)).predict(X) for weight in (1e6, 1e20)]
+    assert np.array_equal(*answers)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_copies_of_landmarks_count_in_the_decision_rule(seed):
     """With few features, most rows are copies of landmarks; a rule learned from the others would be below chance."""

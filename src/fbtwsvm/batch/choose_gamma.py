@@ -20,11 +20,10 @@ from .._log import LOG
 from .._steps import Steps
 from .._threads import one_blas_thread
 from ..features.kernels import scaled, similarity
-from ..model.rows import TrainingRows
 from ..model.settings import Parameters
 from .hold_out import ENOUGH, contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
-from .ridge import HeldOut, held_out_hits, landmark_count, landmark_rows
-from .trial_rows import TrialRows
+from .ridge import HeldOut, held_out_hits, landmark_rows
+from .trial_rows import TrialRows, TrialSample
 
 _LOWEST, _HIGHEST = -5, 6  # powers of 2, times "scale": the values of gamma that are tried
 _SAMPLE, _OF_EACH_CLASS = 1200, 15  # rows of the sample: so many, or so many for each class
@@ -77,7 +76,7 @@ def _best_power(
     level = logging.WARNING if warn else logging.INFO
     random = np.random.default_rng(trial.seed)
     sample = trial.sample(size, random)
-    ladder = _Ladder(sample.rows, kernel, scale, metric, powers, random)
+    ladder = _Ladder(sample, kernel, scale, metric, powers, random)
     if sample.groups is not None:
         by_group = HeldOut(group_folds(sample.groups), ladder.judged)
         held_out = ladder.accuracies(by_group) if (by_group.folds >= 0).mean() > ENOUGH else np.zeros(1)
@@ -89,7 +88,7 @@ def _best_power(
             "gamma: nearly all rows are of one group, or no class is in several groups. Held-out groups tell nothing, "
             "and random thirds of the rows decide.",
         )
-    # A landmark is always trained on when random thirds are held out: there is nothing to judge.
+    # Rows that are not judged are always trained on when random thirds are held out.
     random_thirds = np.where(ladder.judged, shuffled_folds(ladder.labels, random), -1)
     shuffled = ladder.accuracies(HeldOut(random_thirds, ladder.judged))
     best = ladder.best(shuffled)
@@ -141,18 +140,17 @@ class _Ladder:
 
     def __init__(
         self,
-        sample: TrainingRows,
+        sample: TrialSample,
         kernel: str,
         scale: float,
         metric: Array | None,
         powers: range,
         random: np.random.Generator,
     ) -> None:
-        self.X = scaled(sample.X.astype(np.float64), metric)
-        self.labels, self.weights, self.powers = sample.labels, sample.weights, powers
-        self.landmarks = random.permutation(sample.n)[: landmark_count(sample.n)]
-        self.judged = np.ones(sample.n, dtype=bool)
-        self.judged[self.landmarks] = False  # a landmark has a feature of its own, which no new row has
+        rows = sample.rows
+        self.X = scaled(rows.X.astype(np.float64), metric)
+        self.labels, self.weights, self.powers = rows.labels, rows.weights, powers
+        self.landmarks, self.judged = sample.landmarks(random)
         self.similarities = similarity(kernel, scale * 2.0 ** powers[0])(self.X, self.X[self.landmarks])
 
     def accuracies(self, held_out: HeldOut) -> Array:

@@ -25,7 +25,7 @@ from ..features.kernels import column_variances, scaled, similarity
 from ..solver.factors import gram_matrix
 from .hold_out import ENOUGH, FOLDS, contiguous_folds, group_folds, is_sorted_by_columns, shuffled_folds
 from .one_hot import one_hot_blocks
-from .ridge import RIDGE, landmark_count, landmark_rows, one_against_rest, ridge_factor
+from .ridge import RIDGE, landmark_rows, one_against_rest, ridge_factor
 from .trial_rows import TrialRows
 
 _SAMPLE, _OF_EACH_CLASS = 2000, 25  # rows of the sample: so many, or so many for each class
@@ -128,9 +128,7 @@ class _Rounds:
         self.labels, self.weights = sample.labels, sample.weights / sample.weights.mean()
         self.X, self.unit = _of_size_one(sample.X, self.weights)
         self.targets = one_against_rest(self.labels)
-        self.landmarks = random.permutation(sample.n)[: landmark_count(sample.n, most)][:most]
-        self.judged = np.ones(sample.n, dtype=bool)
-        self.judged[self.landmarks] = False
+        self.landmarks, self.judged = drawn.landmarks(random, most)
         self.folds, self.n_folds = shuffled_folds(self.labels, random), FOLDS
         if drawn.groups is not None:
             by_group = group_folds(drawn.groups)

@@ -37,13 +37,15 @@ from .choose_kernel import KernelChoice, choose_kernel
 from .choose_size import choose_size
 from .hold_out import sample_rows
 from .row_homes import Home, MemoryHome, UnmappedHome
-from .solve import CopyShare, Solved, solve, solve_kernel
+from .solve import Solved, solve, solve_kernel
 from .spool import CodedLabels, code_type
 from .trial_rows import TrialRows
 
 _ROWS_OF_LANDMARK = 4  # rows of the sample for each feature of the map
 _TILE = 8192  # rows that are looked at together
-_SOME_COPIES, _MANY_COPIES = 1.25, 10  # given rows for each distinct one, if these mix and if not: few stand for many
+_SOME_COPIES, _COPIES, _MANY_COPIES = 1.25, 2.0, 10.0  # given rows for each distinct one, see `_copies`
+_MIXED = 0.1  # share of the given rows that equal a row of another class
+_FEW = 50  # distinct rows
 _MOST_WANTED = 512  # most calibration rows of a class, unless the data is small
 
 
@@ -97,10 +99,10 @@ class Prepared:
             with_grams=with_grams, alpha=alpha, share=self._share_of_a_copy(),
         )  # fmt: skip
 
-    def _share_of_a_copy(self) -> CopyShare | None:
+    def _share_of_a_copy(self) -> Array | None:
         """Return the share of one copy in the weight of each calibration row, if few distinct rows stand for many."""
-        copies, mixed = _copies(self.rows, self.factors)
-        return None if copies is None else CopyShare(np.asarray(1.0 / np.maximum(copies[self.wanted], 1.0)), mixed)
+        copies = _copies(self.rows, self.factors)
+        return None if copies is None else np.asarray(1.0 / np.maximum(copies[self.wanted], 1.0))
 
 
 @dataclass(frozen=True)
@@ -145,8 +147,7 @@ def prepare(
         wanted = calibration_rows(rows.starts, landmarks, seed, _limit(rows))
         return Prepared(classes, settings, None, rows, fitted, home, None, wanted, factors, seed)
     if rows.n <= LARGE or quick:
-        copies, mixed = _copies(rows, factors)
-        sample, trial = rows, TrialRows(rows, groups, seed, copies=copies if mixed else None)
+        sample, trial = rows, TrialRows(rows, groups, seed, copies=_copies(rows, factors))
     else:
         drawn = draw_sample(parameters, rows.starts, seed)
         sample = rows.subset(drawn)
@@ -239,22 +240,30 @@ def _add_squares(rows: Tiles, _: None) -> float:
     return total
 
 
-def _copies(rows: TrainingRows, factors: Array) -> tuple[Array | None, bool]:
-    """Return how many given rows each distinct row stands for, None if not few stand for many, and whether they mix.
+def _copies(rows: TrainingRows, factors: Array) -> Array | None:
+    """Return how many given rows each distinct row stands for, if few stand for many, as in tables of few categories.
 
-    They mix if most given rows equal a row of another class.  Then they are no copies that somebody has made of one
-    row, and new rows will equal known ones.  `factors` are those of the classes.
+    New rows then equal known ones.  That is not so where somebody has made copies of rows (a class filled up, a sample
+    drawn with replacement) or has given weights: such rows hardly occur in several classes, and have many different
+    values in some column.  `factors` are those of the classes.
     """
-    copies = rows.weights / np.repeat(factors, np.diff(rows.starts))  # a weight of 2 is a row twice
-    if not rows.small or copies.mean() < _SOME_COPIES:
-        return None, False
-    mixed = bool(2.0 * copies[rows.in_several_classes()].sum() >= copies.sum())
-    return (copies, mixed) if mixed or copies.mean() >= _MANY_COPIES else (None, False)
+    copies: Array = rows.weights / np.repeat(factors, np.diff(rows.starts))  # a weight of 2 is a row twice
+    sizes = np.diff(rows.starts)
+    means = np.add.reduceat(copies, rows.starts[:-1]) / sizes
+    mean = means[2 * sizes >= sizes.max()].min()  # somebody may have made copies of one class only
+    if not rows.small or mean < _SOME_COPIES:
+        return None
+    numbers = rows.numbers()
+    in_several_classes = np.bincount(numbers)[numbers] > 1  # equal rows of one class have been merged
+    if copies[in_several_classes].sum() >= _MIXED * copies.sum():
+        return copies
+    few = rows.n <= _FEW and mean >= _MANY_COPIES
+    return copies if few or (mean >= _COPIES and rows.most_values() <= rows.n / 2) else None
 
 
 def _without_copies(landmarks: Array, rows: TrainingRows, factors: Array) -> Array:
-    """Return the landmarks that no new row will equal: none if most rows equal others."""
-    return landmarks[:0] if _copies(rows, factors)[1] else landmarks
+    """Return the landmarks that no new row will equal: none if few distinct rows stand for many."""
+    return landmarks if _copies(rows, factors) is None else landmarks[:0]
 
 
 def _limit(rows: TrainingRows) -> int:

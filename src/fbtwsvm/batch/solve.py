@@ -93,7 +93,7 @@ def solve_kernel(
     weights: Array,
     wanted: Array,
     multiples: Sequence[float] = (1.0,),
-    share: CopyShare | None = None,
+    share: Array | None = None,
 ) -> list[Solved]:
     """Solve every plane from the kernel matrix, without bias, for several multiples of C.
 
@@ -114,7 +114,7 @@ def solve_kernel(
         copies = None
         if share is not None:
             rows = np.column_stack([kernel[wanted], np.ones(len(wanted))])
-            copies = Copies(rows, solution.alpha[wanted], multiple * box[wanted], share)
+            copies = Copies(rows, share, solution.alpha[wanted], multiple * box[wanted])
         found.append(Solved(calibration.decide(solution, settings, kernel, copies), solution, shares))
     return found
 
@@ -129,7 +129,7 @@ def solve(
     *,
     with_grams: bool = False,
     alpha: Array | None = None,
-    share: CopyShare | None = None,
+    share: Array | None = None,
 ) -> list[Solved]:
     """Solve every plane on mapped rows, in memory or not, for several multiples of C.
 
@@ -171,7 +171,7 @@ def solve(
     )
     calibration, found = Calibration.of_problem(problem), []
     for one, multiple in zip(solutions, multiples, strict=True):
-        copies = None if share is None else Copies(home.data[wanted], one.alpha[wanted], multiple * box[wanted], share)
+        copies = None if share is None else Copies(home.data[wanted], share, one.alpha[wanted], multiple * box[wanted])
         decision = calibration.decide(one, settings, copies=copies)
         state = ClassState(totals, grams, extremes, ranges, GivenBoxes(box), GivenDuals(one.alpha))
         found.append(Solved(decision, one, shares, state))
@@ -197,21 +197,13 @@ def _solve_in_passes(
 
 
 @dataclass(frozen=True)
-class CopyShare:
-    """The share of one copy in the weight of each calibration row, and whether most rows occur in several classes."""
-
-    of_rows: Array
-    mixed: bool
-
-
-@dataclass(frozen=True)
 class Copies:
-    """Calibration rows that stand for many: mapped, their duals and boxes, and the share of one copy."""
+    """Calibration rows that stand for many: mapped, the share of one copy in their weight, their duals and boxes."""
 
     rows: Array
+    share: Array
     alpha: Array
     box: Array
-    share: CopyShare
 
 
 @dataclass(frozen=True)
@@ -235,17 +227,11 @@ class Calibration:
     ) -> Decision:
         """Return the decision rule, learned from the left-out values; `kernel` is the matrix of the exact kernel.
 
-        Where few distinct rows stand for many, as in tables of categories, new rows are copies, and a row without any
-        of its copies may tell nothing of them.  The rule is then learned from rows without one copy, if most rows occur
-        in several classes, or if any pair would be no better than chance.
+        Where few distinct rows stand for many, new rows are `copies`, and a row without any of its copies may tell
+        nothing of them: it is left out one copy at a time.
         """
-        decision = self._learned(solution, settings, kernel)
-        if copies is not None and (copies.share.mixed or decision.is_chance()):
-            leave_out_one_copy(solution, copies.rows, self.labels, copies.share.of_rows, copies.alpha, copies.box)
-            decision = self._learned(solution, settings, kernel)
-        return decision
-
-    def _learned(self, solution: Solution, settings: Settings, kernel: Array | None) -> Decision:
+        if copies is not None:
+            leave_out_one_copy(solution, copies.rows, self.labels, copies.share, copies.alpha, copies.box)
         starts = class_starts(self.labels, len(self.class_weights))
         decision = Decision.fit(
             solution.near,

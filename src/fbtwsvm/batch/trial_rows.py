@@ -1,4 +1,4 @@
-"""The rows on which kernels are tried: at most a hundred classes, no copies, no rows that were made of others."""
+"""The rows on which kernels are tried: at most a hundred classes, no rows that were made of others."""
 
 from __future__ import annotations
 
@@ -13,24 +13,42 @@ from ..features.kernels import Kernel, gamma_scale
 from ..model.rows import TrainingRows, distinct_rows
 from .hold_out import FOLDS, sample_rows
 from .oversampled import without_oversampled
+from .ridge import landmark_count
 
 _MOST_CLASSES = 100
+_MOST_COPIES = 2**31  # that are drawn from; larger weights make no difference
 
 
 @dataclass(frozen=True)
 class TrialSample:
-    """Distinct rows of each class, in their order, and the groups of these rows, if the user gives groups."""
+    """Rows in their order, and the groups of these rows, if the user gives groups.
+
+    They are the distinct rows of each class.  But where new rows will be copies, a row is there several times, each
+    time with a part of its copies; `row` is then its number, the same in all classes.
+    """
 
     rows: TrainingRows
     groups: Array | None
+    row: Array | None = None
+
+    def landmarks(self, random: np.random.Generator, most: int | None = None) -> tuple[Array, Array]:
+        """Draw landmarks; return their numbers, and which rows can be judged.
+
+        A landmark has a feature of its own, which a new row has only if it is a copy.
+        """
+        n = self.rows.n
+        drawn = random.permutation(n if self.row is None else np.unique(self.row, return_index=True)[1])
+        landmarks, judged = drawn[: landmark_count(n, most)][:most], np.ones(n, dtype=bool)
+        judged[landmarks] = self.row is not None
+        return landmarks, judged
 
 
 class TrialRows:
     """The rows from which samples for trials are drawn: all training rows, or a first sample of large data.
 
     `groups` are the numbers of the groups of the rows as given.  The trials of small data do not depend on the seed.
-    `scale`, for large data, returns gamma "scale" of all training rows for a kernel.  `copies`, if most rows are copies
-    and occur in several classes, is how many given rows each row stands for: new rows will be copies, too, so some of
+    `scale`, for large data, returns gamma "scale" of all training rows for a kernel.  `copies`, if
+    few distinct rows stand for many, is how many given rows each stands for: new rows will be copies, too, so some of
     the copies of a row are held out, others not.
     """
 
@@ -72,10 +90,10 @@ class TrialRows:
 
     def sample(self, size: int, random: np.random.Generator) -> TrialSample:
         """Draw about `size` rows; equal rows of a class become one, with the sum of their weights."""
-        rows, groups = self._candidates.rows, self._candidates.groups
+        rows, groups, row = self._candidates.rows, self._candidates.groups, self._candidates.row
         chosen, weights = _without_copies(rows, sample_rows(rows.starts, size, random))
         sample = replace(rows.subset(chosen, drop_empty=True), weights=weights)
-        return TrialSample(sample, None if groups is None else groups[chosen])
+        return TrialSample(sample, None if groups is None else groups[chosen], None if row is None else row[chosen])
 
     @cached_property
     def _candidates(self) -> TrialSample:
@@ -85,7 +103,7 @@ class TrialRows:
         if groups is not None or self._scale is not None:  # a sample of large data holds few rows made of others
             return found
         if self._copies is not None and found.rows is self.all:
-            return TrialSample(_in_parts(self.all, self._copies, self.seed), None)
+            return _in_parts(self.all, self._copies, self.seed)
         return TrialSample(without_oversampled(found.rows, self.seed), None)
 
 
@@ -98,12 +116,13 @@ def _groups_of(rows: TrainingRows, groups: Array) -> Array:
     return found
 
 
-def _in_parts(rows: TrainingRows, copies: Array, seed: int) -> TrainingRows:
+def _in_parts(rows: TrainingRows, copies: Array, seed: int) -> TrialSample:
     """Return every row several times, with a random part of its copies each time."""
-    counts = np.random.default_rng(seed).multinomial(np.maximum(np.rint(copies), 1).astype(int), [1.0 / FOLDS] * FOLDS)
+    whole = np.clip(np.rint(copies), 1, _MOST_COPIES).astype(np.int64)
+    counts = np.random.default_rng(seed).multinomial(whole, [1.0 / FOLDS] * FOLDS)
     weights = rows.weights[:, None] * counts / counts.sum(axis=1, keepdims=True)
     chosen, part = np.nonzero(counts)
-    return replace(rows.subset(chosen), weights=weights[chosen, part])
+    return TrialSample(replace(rows.subset(chosen), weights=weights[chosen, part]), None, rows.numbers()[chosen])
 
 
 def _without_copies(rows: TrainingRows, chosen: Array) -> tuple[Array, Array]:

@@ -69,10 +69,6 @@ class Decision:
         decision._check()
         return decision
 
-    def is_chance(self) -> bool:
-        """Whether the planes of any pair are no better than chance on left-out values."""
-        return bool((self.slopes[np.triu_indices(len(self.slopes), 1)] <= _pair_loops.MIN_SLOPE).any())
-
     @classmethod
     def plain(cls, n_classes: int, multiclass: str, rule: str) -> Decision:
         """Return the rule without offsets, which compares plain values."""

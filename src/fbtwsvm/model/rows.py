@@ -147,11 +147,17 @@ class TrainingRows:
             return np.diff(self.starts)
         return np.bincount(self.labels_of(self.source[self.source >= 0]), minlength=self.n_classes)
 
-    def in_several_classes(self) -> Array:
-        """Mark the sorted rows that equal a row of another class; equal rows of one class must have been merged."""
-        numbers: dict[Any, int] = {}
-        which = np.array([numbers.setdefault(key, len(numbers)) for key in _row_keys(self.X[self.index])], dtype=int)
-        return np.asarray(np.bincount(which)[which] > 1)
+    def numbers(self) -> Array:
+        """Return a number for each sorted row, the same for equal rows, also of several classes."""
+        found: dict[Any, int] = {}
+        return np.array([found.setdefault(key, len(found)) for key in _row_keys(self.X[self.index])], dtype=np.int64)
+
+    def most_values(self) -> int:
+        """Return the largest number of distinct values in a column."""
+        X = self.X[self.index]
+        X = X.toarray() if sp.issparse(X) else X
+        ordered = np.sort(X, axis=0)
+        return int((ordered[1:] != ordered[:-1]).sum(axis=0).max(initial=0)) + 1
 
     def subset(self, chosen: Array, *, drop_empty: bool = False) -> TrainingRows:
         """Return some of the sorted rows, in their order, as training rows of their own."""
