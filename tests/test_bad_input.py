@@ -249,3 +249,23 @@ def test_sparse_explicit_zeros_are_zeros():
     assert np.array_equal(
         FBTWSVM().fit(stored, Y).decision_function(plain), FBTWSVM().fit(plain, Y).decision_function(plain)
     )
+
+
+@pytest.mark.parametrize("labels", [5, "abc", {1, 2}, None])
+def test_labels_that_are_no_list_are_named(labels):
+    with pytest.raises((TypeError, ValueError), match="y"):
+        FBTWSVM().fit(np.zeros((3, 2)), labels)
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, np.datetime64("NaT")])
+def test_every_row_needs_an_id_if_one_has(gap):
+    with pytest.raises(ValueError, match="ids must name every row: that of row 1 is"):
+        FBTWSVM().fit(np.zeros((3, 2)), [0, 1, 1], ids=["a", gap, "b"])
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_model_without_ids_says_so(method):
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), [0, 1] * 30
+    model = getattr(FBTWSVM(warm_up=30), method)(X, y)
+    with pytest.raises(ValueError, match="learned no row with an id"):
+        model.unlearn(ids=["anna"])

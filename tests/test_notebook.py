@@ -49,7 +49,13 @@ def test_a_learned_metric_is_shown_with_its_rounds():
     X = np.random.default_rng(0).uniform(0.0, 3.0, size=(800, 8))
     model = FBTWSVM(metric="columns").fit(X, X[:, :2].astype(int).sum(axis=1) % 2)
     assert model.n_rounds_
-    assert f"learned in {model.n_rounds_} rounds" in words_above(model)
+    assert f"learned in {model.n_rounds_} round{'s' * (model.n_rounds_ > 1)}" in words_above(model)
+
+
+def test_columns_of_one_category_are_shown_once():
+    frame = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0] * 20, "colour": ["red", "green", "blue", "red"] * 20})
+    words = words_above(TableClassifier(FBTWSVM(gamma=0.5, metric=[1.0, *[2.0] * 8])).fit(frame, ["a", "b"] * 40))
+    assert words.endswith("columns colour, size")
 
 
 def test_streams_tell_their_stage(rows):

@@ -75,6 +75,21 @@ def test_strings_and_data_frames_on_a_stream():
         model.partial_fit(frame[:2], [0, 1])
 
 
+@pytest.mark.parametrize("one", range(4))
+@pytest.mark.parametrize("other", range(4))
+def test_labels_of_another_kind_are_refused(one, other):
+    """NumPy would take numbers for durations."""
+    X, y = clouds(60)
+    labels = [y, np.array(["one", "two", "zebra"])[y], np.datetime64("2024-01-01") + y, y.astype("m8[s]")]
+    model = FBTWSVM(gamma=0.1, n_components=20, warm_up=30).partial_fit(X, labels[one])
+    if one == other:
+        assert model.partial_fit(X, labels[other]).inspect().seen == 120
+        return
+    with pytest.raises(ValueError, match="another kind than those learned so far"):
+        model.partial_fit(X, labels[other])
+    assert model.inspect().seen == 60
+
+
 def test_sparse_rows_on_a_stream():
     import scipy.sparse as sp
 

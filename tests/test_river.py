@@ -93,5 +93,5 @@ def test_river_first_row_is_bad():
     assert river.predict_one({"a": 1.0}) == 1
     for i in range(60):
         river.learn_one({"a": float(i % 7), "b": 1.0}, i % 2)
-    with pytest.raises(ValueError, match="another type"):
+    with pytest.raises(ValueError, match="another kind"):
         river.learn_one({"a": 1.0}, "x")

@@ -45,9 +45,11 @@ from .model.check_values import (
     check_first_values,
     check_kinds,
     check_labels,
+    check_same_kind,
     check_spread,
     check_values,
     clear_errors,
+    is_gap,
 )
 from .model.decision import Answers, AnswersOnly
 from .model.importances import gradients, importances
@@ -1205,8 +1207,8 @@ class FBTWSVM(ClassifierMixin, Summarised):
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             rows = replace(rows, weights=weights)
         rows = _named(rows, ids)
-        if model is not None and (model.classes.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
-            raise ValueError(f"y holds labels of another kind than those learned so far, {model.classes.tolist()[:3]}.")
+        if model is not None:
+            check_same_kind(y, model.classes)
         promised = self._promised(classes)
         _refuse_unpromised(y, promised)
         return rows, columns, promised
@@ -1495,8 +1497,7 @@ def learn_checked(estimator: FBTWSVM, rows: CheckedRows) -> None:
     """Learn rows on a stream whose values have been checked, as `partial_fit` does."""
     learned = estimator._fitted()
     estimator._check_domain(rows.X)
-    if (learned.model.classes.dtype.kind in "OUS") != (rows.y.dtype.kind in "OUS"):
-        raise ValueError(f"The label {rows.y[0]!r} is of another type than those learned so far.")
+    check_same_kind(rows.y, learned.model.classes)
     parameters = estimator._parameters()
     estimator._learn(estimator._going_on(parameters), rows, learned.columns, learned.promised, parameters)
 
@@ -1565,9 +1566,10 @@ def checked_ids(ids: Any) -> Array:
     names[:] = given
     if not all(isinstance(name, Hashable) for name in given):
         raise ValueError("ids must be texts, numbers or other values that can be keys of a dictionary.")
+    gap = next((row for row, name in enumerate(given) if is_gap(name)), None)
+    if gap is not None:
+        raise ValueError(f"ids must name every row: that of row {gap} is {given[gap]}.")
     different = set(given)
-    if None in different:
-        raise ValueError(f"ids must name every row: that of row {given.index(None)} is None.")
     if len(different) < len(given):
         name, count = Counter(given).most_common(1)[0]
         raise ValueError(

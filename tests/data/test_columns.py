@@ -360,6 +360,20 @@ def test_commas_that_may_stand_between_thousands_are_not_called_decimal(texts):
             Columns.of(table, Choices(target="y"))
 
 
+@pytest.mark.parametrize("text", ["31.{}.2024", "{}/31/24", "2024/{}/31", "1-{}-2024", "1.{}.2024 12:30"])
+def test_dates_in_another_form_do_not_become_categories(text):
+    column = [None, *(text.format(i % 12 + 1) for i in range(60)), "?"]
+    table = pa.table({"day": column, "y": ["a", "b"] * 31})
+    with pytest.raises(DataError, match="'day' holds dates in another form than 2024-03-31, such as"):
+        Columns.of(table, Choices(target="y", impute="median"))
+    assert Columns.of(table, Choices(target="y", impute="median", categorical=("day",))).columns[0].categories
+
+
+def test_other_texts_with_such_signs_stay_categories():
+    table = pa.table({"version": ["1.2.3", "10.0.1", "1-2-3"] * 20, "y": ["a", "b", "a"] * 20})
+    assert len(Columns.of(table, Choices(target="y")).columns[0].categories) == 3
+
+
 def test_many_gaps_in_categories_are_named(recwarn):
     """They all become the most frequent category, which may then decide nothing."""
     for texts in (["a", "a", None, "b", None], pa.array(["a", "?", "b", "a", None]).dictionary_encode()):

@@ -220,6 +220,10 @@ def test_a_call_that_fails_changes_nothing():
         ([f"text {i}" for i in range(300)], "drop=['size']"),
         ([datetime.time(1, 2)] * 300, "drop=['size']"),
         ([np.inf] * 300, "infinite"),
+        (
+            ["31.12.2024", "1.2.2025"] * 150,
+            "turn them into dates first (pandas.to_datetime), or add categorical=['size']",
+        ),
     ],
 )
 def test_messages_name_parameters_and_not_options_of_the_command(column, message):
@@ -229,6 +233,33 @@ def test_messages_name_parameters_and_not_options_of_the_command(column, message
         TableClassifier().fit(X, y)
     assert message in str(error.value)
     assert "--" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["{}.5.2024", "{},75"])
+def test_texts_that_are_no_categories_are_refused_long_before_the_warm_up_ends(text):
+    X, y = frame(300)
+    X["size"] = [text.format(i % 30 + 1) for i in range(300)]
+    with pytest.raises(ValueError, match=re.escape(f"'{text.format(1)}'")):
+        stream(TableClassifier(), X[:30], y[:30], 15)
+
+
+def test_columns_that_are_left_out_need_not_be_there():
+    X, y = frame(300)
+    X.insert(2, "id", [f"row {i}" for i in range(300)])
+    short = X.drop(columns="id")
+    fitted = TableClassifier(FBTWSVM(**QUICK), drop=["id"]).fit(X, y)
+    for rows in (short, pl.from_pandas(short), short.to_dict(orient="list"), pa.Table.from_pandas(short)):
+        assert np.array_equal(fitted.predict(rows), fitted.predict(X))
+    mixed, whole = (TableClassifier(FBTWSVM(**QUICK), drop=["id"]) for _ in range(2))
+    for first in range(0, 300, 30):
+        part = slice(first, first + 30)
+        mixed.partial_fit((X if first % 60 == 0 else short)[part], y[part])
+        whole.partial_fit(X[part], y[part])
+    assert np.array_equal(mixed.predict_proba(short), whole.predict_proba(X))
+    with pytest.raises(ValueError, match="now missing:\n- id\n- size"):
+        fitted.predict(short.drop(columns="size"))
+    with pytest.raises(ValueError, match=r"To put them in order: frame\[model.feature_names_in_\]"):
+        fitted.predict(X[["price", "size", "id", "colour", "day"]])
 
 
 def test_gaps_are_an_error_if_the_user_wants_that():

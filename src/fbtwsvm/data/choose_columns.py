@@ -14,6 +14,7 @@ from .._arrays import Array
 from .problems import Problems, gap_problems, label_problems, malformed, number_problems, shown
 from .sources.base import ENTRY_ID, MALFORMED, MOST_LABEL_LETTERS, DataError
 from .values import (
+    are_other_dates,
     as_dates,
     as_numbers,
     as_texts,
@@ -32,6 +33,7 @@ ENCODINGS = ("onehot", "ordinal")
 IMPUTATIONS = ("error", "median")
 SCALES = ("standard", "minmax", "none")
 _MOST_CATEGORIES = 50  # a column with more different texts, which hardly repeat, does not hold categories
+_SURE = 20  # rows from which on nearly all tells something
 _NEARLY_ALL = 0.9  # in a column with this share of numbers, or of dates, the other values are mistakes
 
 
@@ -130,8 +132,9 @@ def choose_column(name: str, values: Any, choices: Choices, weights: Array, *, f
         kind = "categories"  # none so far: whatever comes fits
     numbers = as_dates(values) if kind == "dates" else as_numbers(values) if kind == "numbers" else None
     if kind == "categories" or (numbers is None and for_now):
-        if name not in choices.categorical and not for_now:
+        if name not in choices.categorical and (not for_now or len(values) >= _SURE):
             _refuse_commas(name, values)
+            _refuse_other_dates(name, values)
         return _categories(name, as_texts(values), name in choices.categorical, weights, for_now=for_now)
     if numbers is None:
         row = int(np.argmax(not_dates(values) if kind == "dates" else not_numbers(values)))
@@ -157,6 +160,16 @@ def _refuse_commas(name: str, values: Any) -> None:
             "between thousands, or read them as decimal commas"
         )
     raise DataError(f"Column {name!r} holds {what} (--decimal ,), or add --categorical {name} if these are categories.")
+
+
+def _refuse_other_dates(name: str, values: Any) -> None:
+    """Refuse texts that are dates in another form than ISO's: as categories, they would be no longer early or late."""
+    dates = are_other_dates(values)
+    if dates.any() and share_of(not_dates(values) & ~dates, values) >= _NEARLY_ALL:
+        raise DataError(
+            f"Column {name!r} holds dates in another form than 2024-03-31, such as {shown(values, np.argmax(dates))}: "
+            f"write them so, or add --categorical {name} if these are categories."
+        )
 
 
 def _median(numbers: Array, weights: Array) -> float:

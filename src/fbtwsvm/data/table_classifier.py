@@ -37,7 +37,7 @@ from ..classifier import (
     noted_column,
     parameters_of,
 )
-from ..model.check_values import as_labels, check_labels, clear_errors
+from ..model.check_values import as_labels, check_labels, check_same_kind, clear_errors
 from ..model.decision import put_first
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
@@ -79,8 +79,7 @@ class _Rows:
 
     def join(self, other: _Rows) -> _Rows:
         """Append other rows; weights that were not given are one."""
-        if (self.y.dtype.kind in "OUS") != (other.y.dtype.kind in "OUS"):
-            raise ValueError(f"y holds labels of another kind than those learned so far, {self.y[:3].tolist()}.")
+        check_same_kind(other.y, self.y)
         options: dict[str, Any] = {}
         for name in {*self.options, *other.options}:
             if name == "ids" and not (name in self.options and name in other.options):
@@ -271,7 +270,11 @@ class TableClassifier(ClassifierMixin, Summarised):
         return np.array([shares.get(name, 0.0) for name in state.order])
 
     def _summary(self) -> dict[str, str]:
-        return {} if self._state is None else summary(self._state.estimator, self._state.columns.names)
+        if self._state is None:
+            return {}
+        columns = self._state.columns
+        names = [column.name for column in columns.columns for _ in range(columns.width(column))]
+        return summary(self._state.estimator, names)
 
     @property
     def _columns(self) -> dict[str, Any]:
@@ -668,13 +671,19 @@ class TableClassifier(ClassifierMixin, Summarised):
             if state is None:
                 probe.feature_names_in_ = np.array(table.column_names, dtype=object)
             else:
+                table = _with_dropped(table, state)
                 missing = [name for name in state.order if name not in table.column_names]
                 if missing:
                     raise ValueError(f"The table has no column {missing[0]!r}, which the model was trained with.")
                 table = table.select(state.order)
+            width = np.empty((1, table.num_columns))
         else:
-            _check_feature_names(probe, X if is_frame(X) else width, reset=first)
-        _check_n_features(probe, np.empty((1, table.num_columns)), reset=first)
+            if state is not None and is_frame(X):
+                table = _with_dropped(table, state)
+            if state is None or table.column_names != list(state.order):
+                _check_names(probe, X if is_frame(X) else width, first=first)
+            width = np.empty((1, table.num_columns))
+        _check_n_features(probe, width, reset=first)
         if state is not None and not isinstance(X, (dict, pa.Table)):
             table = table.rename_columns(list(state.order))
         return table, probe._columns
@@ -711,6 +720,25 @@ class TableClassifier(ClassifierMixin, Summarised):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _with_dropped(table: pa.Table, state: _State) -> pa.Table:
+    """Return the table with empty columns where it lacks columns that are left out anyway."""
+    for place, name in enumerate(state.order):
+        if name in state.columns.choices.drop and name not in table.column_names and place <= table.num_columns:
+            table = table.add_column(place, name, pa.nulls(table.num_rows))
+    return table
+
+
+def _check_names(probe: TableClassifier, X: Any, *, first: bool) -> None:
+    """Check the names of the columns as scikit-learn does."""
+    try:
+        _check_feature_names(probe, X, reset=first)
+    except ValueError as error:
+        if "must be in the same order" not in str(error):
+            raise
+        hint = "To put them in order: frame[model.feature_names_in_]."
+        raise ValueError(f"{str(error).rstrip()} {hint}") from error
 
 
 def _common_columns(mine: Columns, theirs: Columns) -> Columns:
@@ -764,6 +792,7 @@ def _in_python(names: Sequence[str]) -> Iterator[None]:
         text = str(error).replace(", or leave such rows out: --on-error skip.", ", or leave such rows out.")
         text = text.replace(", or leave such rows out (--on-error skip)", ", or leave such rows out")
         text = text.replace(" (--decimal ,)", " (decimal=',' of pandas.read_csv)")
+        text = text.replace(": write them so", ": turn them into dates first (pandas.to_datetime)")
         text = text.replace("--impute median", "impute='median'").replace("The source", "The table")
         for name in sorted(names, key=len, reverse=True):
             for option in ("drop", "categorical"):

@@ -230,6 +230,12 @@ def not_dates(values: Any) -> Array:
     return wrong
 
 
+def are_other_dates(values: Any) -> Array:
+    """Return whether each value is a text such as 31.03.2024, 3/31/24 or 2024/03/31: a date, but not in ISO form."""
+    date = r"(\d{1,2}([./-])\d{1,2}[./-]\d{4}|\d{1,2}/\d{1,2}/\d{2}|\d{4}[./]\d{1,2}[./]\d{1,2})"
+    return _matches(as_texts(values), rf"^{date}( \d{{1,2}}:\d{{2}}.*)?$")
+
+
 def have_decimal_commas(values: Any) -> Array:
     """Return whether each value is a text such as 12,5 or 1.234,5: a number with a decimal comma."""
     return _matches(as_texts(values), r"^[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+$")

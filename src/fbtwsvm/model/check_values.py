@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._arrays import Array, compiled
+from .._arrays import Array, as_python, compiled
 from .._namespace import as_float
 
 _LARGEST = {"float64": 1e100, "float32": 1e15}  # values whose squares can be added up
@@ -29,15 +29,17 @@ def clear_errors(y: Any = None) -> Iterator[None]:
         what = str(error).splitlines()[0].rstrip(".")
         if what == "Input X contains NaN" or what.startswith("could not convert string to float"):
             raise ValueError(f"{what}. Fill gaps and encode texts first, or use TableClassifier.") from error
-        labels = np.asarray([] if y is None else y, dtype=object)
-        labels = labels.ravel() if labels.size == len(labels) else labels[:0]  # one for each row
-        gap = next((row for row, label in enumerate(labels) if _is_gap(label)), None)
+        labels = np.asarray(y, dtype=object)
+        one_each = labels.ndim > 0 and labels.size == len(labels)
+        labels = labels.ravel() if one_each else labels.ravel()[:0]
+        gap = next((row for row, label in enumerate(labels) if is_gap(label)), None)
         if gap is not None and "X" not in what:
             raise ValueError(_no_label(gap, labels[gap])) from error
         raise
 
 
-def _is_gap(label: Any) -> bool:
+def is_gap(label: Any) -> bool:
+    """Whether a label or an id is missing."""
     if label is None or type(label).__name__ in ("NAType", "NaTType"):  # of pandas
         return True
     return isinstance(label, float | np.floating | np.datetime64 | np.timedelta64) and bool(label != label)
@@ -64,6 +66,18 @@ def check_labels(y: Array) -> None:
         check_classification_targets(y)
     if y.dtype.kind == "O":
         np.unique(y)
+
+
+def check_same_kind(y: Array, known: Array) -> None:
+    """Refuse labels of another kind than those learned so far: texts, numbers, dates or durations."""
+    if _family(y) != _family(known):
+        shown = [str(label) if _family(known) in "mM" else as_python(label) for label in known[:3]]
+        raise ValueError(f"y holds labels of another kind than those learned so far, {shown}.")
+
+
+def _family(labels: Array) -> str:
+    kind = labels.dtype.kind
+    return "text" if kind in "OUS" else kind if kind in "mM" else "number"
 
 
 def check_kinds(labels: Array, name: str) -> None:

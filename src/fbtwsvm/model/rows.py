@@ -328,6 +328,9 @@ def per_class(name: str, value: Any, n_classes: int) -> Array:
     return values
 
 
+NO_IDS = "Nothing was unlearned: this model has learned no row with an id. Give rows and labels: unlearn(X, y)."
+
+
 def never_learned(key: Any, position: int = 0) -> str:
     """Return the message of a row that is not known; the position counts if it has no id."""
     row = f"row {position}" if key is None else f"the row with id {key!r}"
@@ -359,6 +362,8 @@ class CheckedRows:
     def with_ids(self, ids: Array) -> CheckedRows:
         """Return the rows with these ids."""
         places = {key: i for i, key in enumerate(self.ids) if key is not None}
+        if not places:
+            raise ValueError(NO_IDS)
         for key in ids:
             if key not in places:
                 raise ValueError(never_learned(key))

@@ -28,7 +28,8 @@ def summary(model: Any, names: Any = None) -> dict[str, str]:
     model : FBTWSVM
         A fitted model.
     names : sequence of str, default=None
-        Names of its columns; those that it knows, or numbers from 0 on, if None.
+        Names of its columns, the same for several columns made of one; those that it knows, or numbers from 0 on, if
+        None.
     """
     inside, gamma = model.inspect(), model.gamma_
     mapping, count = model._model.mapping, len(model.classes_)
@@ -44,9 +45,11 @@ def summary(model: Any, names: Any = None) -> dict[str, str]:
         found["metric"] = "none: all columns count alike"
     else:
         names = getattr(model, "feature_names_in_", None) if names is None else names
-        largest = np.argsort(-mapping.metric, kind="stable")[:_NAMED]
-        most = ", ".join(str(column if names is None else names[column]) for column in largest)
-        origin = f"learned in {model.n_rounds_} rounds" if model.n_rounds_ else "given"
+        order = np.argsort(-mapping.metric, kind="stable")
+        named = dict.fromkeys(str(column if names is None else names[column]) for column in order)
+        most = ", ".join(list(named)[:_NAMED])
+        rounds = "1 round" if model.n_rounds_ == 1 else f"{model.n_rounds_} rounds"
+        origin = f"learned in {rounds}" if model.n_rounds_ else "given"
         found["metric"] = f"{origin}; largest factors: columns {most}"
     return found
 

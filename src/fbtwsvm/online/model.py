@@ -19,7 +19,7 @@ from ..model.decision import Answers, Decision, PairRule, norms
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
 from ..model.new_map import NewMap, columns_change, new_kernel, new_landmarks
-from ..model.rows import CheckedRows, calibration_rows, never_learned, per_class, weights_by_name
+from ..model.rows import NO_IDS, CheckedRows, calibration_rows, never_learned, per_class, weights_by_name
 from ..model.settings import Parameters, Settings
 from ..model.standard_columns import StandardColumns
 from ..solver.problem import SolverOptions
@@ -761,6 +761,8 @@ class StreamModel:
             return self.finished().unlearn_ids(ids, parameters)
         stores, known, found = self._stores(), self.members[0].known_ids(), []
         places = [{key: i for i, key in enumerate(store.ids) if key is not None} for store in stores]
+        if not known:
+            raise ValueError(NO_IDS)
         for key in ids:
             if key not in known:
                 raise ValueError(never_learned(key))
