@@ -91,3 +91,19 @@ def test_what_is_compared_has_happened(row_by_row):
     assert again.studies.last > 300
     assert model_of(row_by_row("a short memory")).members[0].forgotten.counts.any()
     assert model_of(row_by_row("a half-life of 10 rows")).members[0].current_weight < 1e6
+
+
+@pytest.mark.parametrize("size", [1000, 2500])
+def test_blocks_follow_a_long_stream_as_well_as_rows_do(size):
+    """The tolerance of a re-solve is relative to all rows so far: new rows must not depend on it alone."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40_000, 6))
+    value = 2 * np.sin(2 * X[:, 0]) + X[:, 1] * np.sign(X[:, 2]) + X[:, 3]
+    y = random.random(len(X)) < 1 / (1 + np.exp(-3 * value))
+    planes = []
+    for chunk in (200, size):
+        model = FBTWSVM(n_components=60, gamma=0.1, random_state=0)
+        for first in range(0, len(X), chunk):
+            model.partial_fit(X[first : first + chunk], y[first : first + chunk])
+        planes.append(model.planes_)
+    assert np.linalg.norm(planes[1] - planes[0]) < 0.03 * np.linalg.norm(planes[0])
