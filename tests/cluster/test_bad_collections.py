@@ -77,7 +77,7 @@ CASES = {
             ),
             blocks(X, Y)[1],
         ),
-        r"Partition 2: The feature names should match",
+        r"Partition 2: The feature names should match(.|\n)*scale with X.map_partitions",
     ),
 }
 

@@ -3,7 +3,9 @@
 import warnings
 
 import dask
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -344,7 +346,7 @@ def test_passes_have_readable_names(rows, passes, caplog):
 
 def test_columns_of_unequal_scale_are_warned_of(rows, passes):
     X, y = rows[0][:N] * [1.0, 1.0, 1.0, 1e6], rows[1][:N]
-    with pytest.warns(UserWarning, match="StandardScaler"):
+    with pytest.warns(UserWarning, match="of a frame X.map_partitions"):
         model(gamma="scale").fit(*arrays(2, X, y))
 
 
@@ -367,3 +369,18 @@ def test_no_warnings_from_a_fit(rows, passes):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model().fit(*arrays(3, rows[0][:N], rows[1][:N]))
+
+
+def test_labels_of_a_parquet_file_have_the_partitions_of_its_rows(tmp_path):
+    """Dask reads more files at once where only one column of them is wanted."""
+    X, y = noisy_rows(2000)
+    names = [f"column {j}" for j in range(X.shape[1])]
+    pd.DataFrame(X, columns=names).assign(label=y).to_parquet(tmp_path / "rows.parquet")
+    whole = dd.read_parquet(tmp_path / "rows.parquet").repartition(npartitions=1)
+    whole.repartition(npartitions=7).to_parquet(tmp_path / "parts")
+    collection = dd.read_parquet(tmp_path / "parts")
+    assert collection["label"].optimize().npartitions < collection.npartitions  # or this tests nothing
+    rows, labels = collection[names], collection["label"]
+    found = model().fit(rows, labels)
+    expected = model().fit(rows.compute(), labels.compute())
+    assert found.score(rows, labels) == expected.score(rows.compute(), labels.compute()) > 0.6

@@ -17,6 +17,12 @@ from .partitions import Partitions
 
 Check = Callable[[Any, Any, Any], tuple[Any, Array, Array]]
 
+_TO_ONE_SCALE = "(X - X.mean(axis=0)) / X.std(axis=0); of a frame X.map_partitions(lambda part: (part - mean) / std)"
+_ANOTHER_ORDER = (
+    "Dask sorts the columns where a series is subtracted from a frame; scale with X.map_partitions(lambda part: "
+    "(part - mean) / std) instead."
+)
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -128,7 +134,8 @@ def look_at(partitions: Partitions, check: Check, class_weight: Any) -> Collecte
     found: list[Facts | None] = []
     for p, facts in enumerate(partitions.map(_look, check, "check")):
         if isinstance(facts, str):
-            raise ValueError(f"Partition {p}: {facts}")
+            hint = f" {_ANOTHER_ORDER}" if "must be in the same order" in facts else ""
+            raise ValueError(f"Partition {p}: {facts.rstrip()}{hint}")
         found.append(facts)
     present = [facts for facts in found if facts is not None and len(facts.classes)]
     if not present:
@@ -163,7 +170,7 @@ def look_at(partitions: Partitions, check: Check, class_weight: Any) -> Collecte
         dtype=first_dtype(largest, dtype),
         sparse=any(facts.sparse for facts in present),
         n_columns=n_columns,
-        warning=spread_warning(low.min(axis=0), high.max(axis=0)),
+        warning=spread_warning(low.min(axis=0), high.max(axis=0), _TO_ONE_SCALE),
     )
 
 

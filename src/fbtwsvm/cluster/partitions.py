@@ -179,8 +179,12 @@ def one_block_of_columns(X: Any) -> Any:
 
 
 def _blocks(X: Any, name: str) -> list[Any]:
-    """Return the partitions of a collection."""
-    blocks = np.ravel(X.to_delayed()).tolist() if is_dask_array(X) else list(X.to_delayed())
+    """Return the partitions of a collection.
+
+    Optimised, a frame of which few columns are read from files would have fewer partitions than one with all columns.
+    """
+    found = X.to_delayed() if is_dask_array(X) else X.simplify().to_delayed(optimize_graph=False)
+    blocks: list[Any] = np.ravel(found).tolist()
     if not blocks:
         raise ValueError(f"{name} has no partitions.")
     return blocks

@@ -17,6 +17,7 @@ from .._namespace import as_float
 _LARGEST = {"float64": 1e100, "float32": 1e15}  # values whose squares can be added up
 _SMALLEST = {"float64": 1e-140, "float32": 1e-15}  # if all values are smaller, their squares vanish
 _KINDS = (str, (bool, np.bool_), Number)  # of labels
+_TO_ONE_SCALE = "make_pipeline(StandardScaler(), FBTWSVM()), or on a stream TableClassifier(FBTWSVM())"
 _MOST_SPREAD = 1000.0  # ratio of the ranges of two columns
 
 
@@ -159,8 +160,8 @@ def check_spread(X: Any, n_most: int = 10_000) -> str | None:
     return spread_warning(low.reshape(-1), high.reshape(-1))
 
 
-def spread_warning(low: Array, high: Array) -> str | None:
-    """Return the same from the smallest and the largest value of each column."""
+def spread_warning(low: Array, high: Array, how: str = _TO_ONE_SCALE) -> str | None:
+    """Return the same from the smallest and the largest value of each column; `how` says what to do."""
     spread = high.astype(np.float64) - low
     moving = np.flatnonzero(spread > 0)
     if not len(moving) or spread.max() <= _MOST_SPREAD * spread[moving].min():
@@ -168,6 +169,5 @@ def spread_warning(low: Array, high: Array) -> str | None:
     wide, narrow = int(spread.argmax()), int(moving[spread[moving].argmin()])
     return (
         f"Column {wide} ranges over {spread[wide]:.3g} and column {narrow} over {spread[narrow]:.3g}: the kernel sees "
-        "little of the narrow columns. Bring them to one scale: make_pipeline(StandardScaler(), FBTWSVM()), or on a "
-        "stream TableClassifier(FBTWSVM())."
+        f"little of the narrow columns. Bring them to one scale: {how}."
     )
