@@ -77,6 +77,27 @@ def chunk_sizes(plan):
         lines.append([name, *(f"{score:.2f}" for score in found), f"{max(found) - min(found):.2f}"])
     title = f"Test accuracy after {rows:,} rows in chunks, mean of {seeds} seeds (wanted: range at most 0.5)"
     table(["data", "1", "10", "100", "1,000", "range"], lines, title)
+    _long_stream(plan)
+
+
+def _long_stream(plan):
+    """Chunks from 1,000 rows on are learned as blocks: do they follow a stream that never changes as well?"""
+    steps = plan.pick((20_000, 100_000, 500_000), (2_000, 4_000))
+    random = np.random.default_rng(0)
+    X = random.normal(size=(steps[-1] + 20_000, 6))
+    value = 2 * np.sin(2 * X[:, 0]) + X[:, 1] * np.sign(X[:, 2]) + X[:, 3]
+    y = random.random(len(X)) < 1 / (1 + np.exp(-3 * value))
+    lines = []
+    for size in (100, 1_000, 20_000):
+        progress(f"a long stream, chunks of {size:,}")
+        model, scores, before, begin = FBTWSVM(random_state=0), [], 0, time.process_time()
+        for step in steps:
+            model = learn_chunks(model, X[before:step], y[before:step], size)
+            scores.append(f"{100 * model.score(X[steps[-1] :], y[steps[-1] :]):.2f}")
+            before = step
+        lines.append([f"{size:,}", *scores, f"{time.process_time() - begin:.1f}"])
+    header = ["chunks of", *(f"{step:,} rows" for step in steps), "CPU seconds"]
+    table(header, lines, "A stream of 6 columns that does not change: test accuracy in %")
 
 
 def after_fit(plan):

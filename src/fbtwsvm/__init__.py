@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .search import FBTWSVMCV
     from .tree_merge import merge
 
-__version__ = "0.14.0"
+__version__ = "0.15.0"
 __all__ = ["FBTWSVM", "FBTWSVMCV", "TableClassifier", "load", "merge", "save"]
 
 

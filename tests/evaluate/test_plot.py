@@ -9,7 +9,7 @@ from matplotlib import pyplot
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 
 from fbtwsvm import FBTWSVM, FBTWSVMCV
@@ -342,6 +342,15 @@ def test_importances_have_the_names_of_the_columns():
     frame = pd.DataFrame(X, columns=["height", "$width"])
     ax = plot.importances(FBTWSVM().fit(frame, Y))
     assert {label.get_text() for label in ax.get_yticklabels()} == {"height", r"\$width"}
+
+
+def test_importances_of_a_pipeline_have_the_names_of_its_columns():
+    frame = pd.DataFrame(X, columns=["height", "width"])
+    pipeline = make_pipeline(PolynomialFeatures(include_bias=False), FBTWSVM()).fit(frame, Y)
+    named = {label.get_text() for label in plot.importances(pipeline).get_yticklabels()}
+    assert named == {"height", "width", "height^2", "height width", "width^2"}
+    plain = make_pipeline(FunctionTransformer(), FBTWSVM()).fit(X, Y)
+    assert {label.get_text() for label in plot.importances(plain).get_yticklabels()} == {"x0", "x1"}
 
 
 def test_cells_of_a_search_that_stopped_early_are_marked():

@@ -32,8 +32,8 @@ def read_model(path: Path, target: str | None = None) -> TableModel:
         model = TableModel(_plain_columns(model, target or "y"), model, model.inspect().seen)
     if not isinstance(model, TableModel):
         raise DataError(
-            f"{path} holds a pipeline of scikit-learn, which only Python can use (fbtwsvm.load). The command scales "
-            "and encodes columns itself: see fbtwsvm train --help."
+            f"{path} holds a pipeline of scikit-learn or a TableClassifier, which only Python can use (fbtwsvm.load). "
+            "The command scales and encodes columns itself: see fbtwsvm train --help."
         )
     if model.run is not None:  # older versions stored the name of the user of a database
         model.run.source, model.run.name = without_user(model.run.source), without_user(model.run.name)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
@@ -277,9 +278,10 @@ def importances(model: Any, names: Sequence[str] | None = None, *, ax: Axes | No
     Parameters
     ----------
     model : fitted classifier
-        A classifier with `feature_importances_`.
+        A classifier with `feature_importances_`, or a pipeline that ends in one.
     names : sequence of str, default=None
-        Names of the columns; by default those that the model has seen, or x0, x1, ...
+        Names of the columns; by default those that the model has seen, or x0, x1, ...  Of a pipeline, those that its
+        steps before the classifier return.
     ax : matplotlib Axes, default=None
         Axes to draw on; by default those of a new figure.
     most : int, default=20
@@ -302,6 +304,10 @@ def importances(model: Any, names: Sequence[str] | None = None, *, ax: Axes | No
     >>> len(ax.patches)
     4
     """
+    if isinstance(model, Pipeline):
+        if names is None and len(model) > 1 and hasattr(model[:-1], "get_feature_names_out"):
+            names = model[:-1].get_feature_names_out()
+        model = model[-1]
     shares = np.asarray(model.feature_importances_)
     if names is None:
         names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(shares))])

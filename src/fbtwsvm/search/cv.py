@@ -109,7 +109,8 @@ class FBTWSVMCV(ClassifierMixin, Summarised):
     Attributes
     ----------
     best_params_ : dict
-        The parameters with the best mean score.
+        The parameters with the best mean score.  A metric that was learned is not one of them: to learn with the same
+        settings, clone `best_estimator_`.
     best_metric_ : str or tuple of float
         The metric of `best_estimator_`: the factors of the columns, where gamma was searched and a metric was learned
         on all rows of the search; otherwise what the candidate or the estimator says.
