@@ -20,7 +20,7 @@ FUNCTIONS = (
     ("fbtwsvm.model.rows.arrange", "sort and check rows"),
     ("fbtwsvm.model.mapping.Mapping.fit", "map"),
     ("fbtwsvm.batch.solve.solve", "learn, the rest of it"),
-    ("fbtwsvm.batch.solve._sums", "class means"),
+    ("fbtwsvm.batch.solve._class_sums", "class means"),
     ("fbtwsvm.model.membership.distances_to_means", "distances to means"),
     ("fbtwsvm.solver.dual.solve_path", "planes in the dual, the rest"),
     ("fbtwsvm.solver.newton.solve_newton", "planes by Newton's method"),

@@ -81,7 +81,7 @@ def chunk_sizes(plan):
 
 
 def _long_stream(plan):
-    """Chunks from 1,000 rows on are learned as blocks: do they follow a stream that never changes as well?"""
+    """Print how chunks of 1,000 rows and more, which are learned as blocks, follow a stream that never changes."""
     steps = plan.pick((20_000, 100_000, 500_000), (2_000, 4_000))
     random = np.random.default_rng(0)
     X = random.normal(size=(steps[-1] + 20_000, 6))

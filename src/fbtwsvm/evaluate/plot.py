@@ -305,7 +305,8 @@ def importances(model: Any, names: Sequence[str] | None = None, *, ax: Axes | No
     4
     """
     if isinstance(model, Pipeline):
-        if names is None and len(model) > 1 and hasattr(model[:-1], "get_feature_names_out"):
+        before = [step for _, step in model.steps[:-1]]
+        if names is None and before and all(hasattr(step, "get_feature_names_out") for step in before):
             names = model[:-1].get_feature_names_out()
         model = model[-1]
     shares = np.asarray(model.feature_importances_)
