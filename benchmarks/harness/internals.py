@@ -28,7 +28,7 @@ FUNCTIONS = (
     ("fbtwsvm.solver._descent_loops.solve_kernel_blocks", "coordinate descent on the kernel, with left-out values"),
     ("fbtwsvm.solver.factors.gram_matrix", "Gram matrices"),
     ("fbtwsvm.solver.factors.Whitener.rows", "whitening"),
-    ("fbtwsvm.solver.factors.LowRankWhitener.rows", "whitening, few rows a class"),
+    ("fbtwsvm.solver.factors.LowRankRoot.rows", "whitening, few rows a class"),
     ("fbtwsvm.solver.dual._plane_values", "plane values of all rows"),
     ("fbtwsvm.solver._descent_loops.solve_row_blocks", "coordinate descent"),
     ("fbtwsvm.solver._working_set_loops.select_violators", "certificates"),
