@@ -247,11 +247,13 @@ def _copies(rows: TrainingRows, factors: Array) -> Array | None:
     drawn with replacement) or has given weights: such rows hardly occur in several classes, and have many different
     values in some column.  `factors` are those of the classes.
     """
-    copies: Array = rows.weights / np.repeat(factors, np.diff(rows.starts))  # a weight of 2 is a row twice
+    if not rows.small:
+        return None
     sizes = np.diff(rows.starts)
-    means = np.add.reduceat(copies, rows.starts[:-1]) / sizes
-    mean = means[2 * sizes >= sizes.max()].min()  # somebody may have made copies of one class only
-    if not rows.small or mean < _SOME_COPIES:
+    copies: Array = rows.weights / np.repeat(factors, sizes)  # a weight of 2 is a row twice
+    large = 2 * sizes >= sizes.max()  # classes: somebody may have made copies of a small one
+    mean = (np.bincount(rows.labels, copies, len(sizes))[large] / sizes[large]).min()
+    if mean < _SOME_COPIES:
         return None
     numbers = rows.numbers()
     in_several_classes = np.bincount(numbers)[numbers] > 1  # equal rows of one class have been merged

@@ -47,9 +47,9 @@ class TrialRows:
     """The rows from which samples for trials are drawn: all training rows, or a first sample of large data.
 
     `groups` are the numbers of the groups of the rows as given.  The trials of small data do not depend on the seed.
-    `scale`, for large data, returns gamma "scale" of all training rows for a kernel.  `copies`, if
-    few distinct rows stand for many, is how many given rows each stands for: new rows will be copies, too, so some of
-    the copies of a row are held out, others not.
+    `scale`, for large data, returns gamma "scale" of all training rows for a kernel.  `copies`, if few distinct rows
+    stand for many, is how many given rows each stands for: new rows will be copies, too, so some of the copies of a row
+    are held out, others not.
     """
 
     def __init__(

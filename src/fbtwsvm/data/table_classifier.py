@@ -676,14 +676,12 @@ class TableClassifier(ClassifierMixin, Summarised):
                 if missing:
                     raise ValueError(f"The table has no column {missing[0]!r}, which the model was trained with.")
                 table = table.select(state.order)
-            width = np.empty((1, table.num_columns))
         else:
-            if state is not None and is_frame(X):
-                table = _with_dropped(table, state)
-            if state is None or table.column_names != list(state.order):
+            whole = _with_dropped(table, state) if state is not None and is_frame(X) else table
+            if whole is table or whole.column_names != list(state.order if state else ()):
                 _check_names(probe, X if is_frame(X) else width, first=first)
-            width = np.empty((1, table.num_columns))
-        _check_n_features(probe, width, reset=first)
+            table = whole
+        _check_n_features(probe, np.empty((1, table.num_columns)), reset=first)
         if state is not None and not isinstance(X, (dict, pa.Table)):
             table = table.rename_columns(list(state.order))
         return table, probe._columns
