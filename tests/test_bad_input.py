@@ -267,5 +267,5 @@ def test_every_row_needs_an_id_if_one_has(gap):
 def test_a_model_without_ids_says_so(method):
     X, y = np.random.default_rng(0).normal(size=(60, 2)), [0, 1] * 30
     model = getattr(FBTWSVM(warm_up=30), method)(X, y)
-    with pytest.raises(ValueError, match="learned no row with an id"):
+    with pytest.raises(ValueError, match="knows no row by an id"):
         model.unlearn(ids=["anna"])

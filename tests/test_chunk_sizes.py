@@ -93,6 +93,22 @@ def test_what_is_compared_has_happened(row_by_row):
     assert model_of(row_by_row("a half-life of 10 rows")).members[0].current_weight < 1e6
 
 
+@pytest.mark.parametrize("settings", [{"half_life": 20.0}, {"decay": "auto"}], ids=str)
+def test_most_rows_of_a_block_may_have_faded(settings):
+    """They are forgotten at once: no duals may remain that they never had."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(9000, 4))
+    y = 2 * np.sin(2 * X[:, 0]) + X[:, 1] * np.sign(X[:, 2]) + X[:, 3] + random.normal(size=9000) > 0
+    models = []
+    for chunk in (200, 3000):
+        model = FBTWSVM(n_components=60, gamma=0.2, metric="none", random_state=0, **settings)
+        for first in range(0, 9000, chunk):
+            model.partial_fit(X[first : first + chunk], y[first : first + chunk])
+        models.append(model_of(model).members)
+    for one, other in zip(*models, strict=True):
+        assert 0.3 < np.linalg.norm(other.planes) / np.linalg.norm(one.planes) < 3.0
+
+
 @pytest.mark.parametrize("size", [1000, 2500])
 def test_blocks_follow_a_long_stream_as_well_as_rows_do(size):
     """The tolerance of a re-solve is relative to all rows so far: new rows must not depend on it alone."""

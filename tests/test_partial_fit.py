@@ -88,6 +88,13 @@ def test_labels_of_another_kind_are_refused(one, other):
     with pytest.raises(ValueError, match="another kind than those learned so far"):
         model.partial_fit(X, labels[other])
     assert model.inspect().seen == 60
+    with pytest.raises(ValueError, match="another kind"):
+        FBTWSVM().partial_fit(X, labels[one], classes=np.unique(labels[other]))
+    if (one, other) != (1, 0):
+        return
+    other_model = FBTWSVM(gamma=0.1, n_components=20, warm_up=30).partial_fit(X, labels[0])
+    with pytest.raises(ValueError, match="merge"):
+        model.merge(other_model)
 
 
 def test_sparse_rows_on_a_stream():

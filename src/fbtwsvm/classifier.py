@@ -1210,6 +1210,8 @@ class FBTWSVM(ClassifierMixin, Summarised):
         if model is not None:
             check_same_kind(y, model.classes)
         promised = self._promised(classes)
+        if promised is not None:
+            check_same_kind(y, promised)
         _refuse_unpromised(y, promised)
         return rows, columns, promised
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
 from fbtwsvm.batch.prepare import _copies
@@ -41,5 +42,17 @@ def test_nor_is_a_sample_with_replacement():
     assert copies(X[some], Y[some]) is None
 
 
-def test_nor_are_large_weights():
-    assert copies(NORMAL, NORMAL[:, 0] > 0, np.full(200, 500.0)) is None
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_nor_are_large_weights(form):
+    assert copies(form(NORMAL), NORMAL[:, 0] > 0, np.full(200, 500.0)) is None
+    ratings = RANDOM.integers(10, size=(200, 5)).astype(float)
+    for weights in (np.full(200, 4.0), RANDOM.lognormal(3.0, 0.7, 200)):
+        assert copies(form(ratings), ratings[:, 0] > 4, weights) is None
+
+
+def test_values_of_sparse_columns_are_counted_as_those_of_dense_ones():
+    rows = RANDOM.integers(3, size=(60, 4)) * np.array([1.0, 0.0, 2.0, 3.0])
+    rows[:30, 3] = np.arange(30)
+    labels, weights = np.zeros(60, dtype=int), np.ones(60)
+    counts = [arrange(form(rows), labels, weights, 1).most_values() for form in (np.asarray, sp.csr_matrix)]
+    assert counts[0] == counts[1] == len(np.unique(rows[:, 3]))

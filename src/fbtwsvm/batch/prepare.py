@@ -46,6 +46,7 @@ _TILE = 8192  # rows that are looked at together
 _SOME_COPIES, _COPIES, _MANY_COPIES = 1.25, 2.0, 10.0  # given rows for each distinct one, see `_copies`
 _MIXED = 0.1  # share of the given rows that equal a row of another class
 _FEW = 50  # distinct rows
+_SCATTER = 0.5  # least variance of counts, over their mean; it is about one if the rows are drawn at random
 _MOST_WANTED = 512  # most calibration rows of a class, unless the data is small
 
 
@@ -244,8 +245,9 @@ def _copies(rows: TrainingRows, factors: Array) -> Array | None:
     """Return how many given rows each distinct row stands for, if few stand for many, as in tables of few categories.
 
     New rows then equal known ones.  That is not so where somebody has made copies of rows (a class filled up, a sample
-    drawn with replacement) or has given weights: such rows hardly occur in several classes, and have many different
-    values in some column.  `factors` are those of the classes.
+    drawn with replacement) or has given weights: such rows hardly occur in several classes, are hardly twice there on
+    average, or have many different values in some column, or weights that differ less than counts do by chance.
+    `factors` are those of the classes.
     """
     if not rows.small:
         return None
@@ -259,8 +261,10 @@ def _copies(rows: TrainingRows, factors: Array) -> Array | None:
     in_several_classes = np.bincount(numbers)[numbers] > 1  # equal rows of one class have been merged
     if copies[in_several_classes].sum() >= _MIXED * copies.sum():
         return copies
-    few = rows.n <= _FEW and mean >= _MANY_COPIES
-    return copies if few or (mean >= _COPIES and rows.most_values() <= rows.n / 2) else None
+    if rows.n <= _FEW and mean >= _MANY_COPIES:
+        return copies if rows.most_values() < rows.n else None
+    counted = np.allclose(copies, np.rint(copies), rtol=1e-6) and copies.var() >= _SCATTER * copies.mean()
+    return copies if counted and mean >= _COPIES and 2 * rows.most_values() <= rows.n else None
 
 
 def _without_copies(landmarks: Array, rows: TrainingRows, factors: Array) -> Array:

@@ -679,7 +679,8 @@ class TableClassifier(ClassifierMixin, Summarised):
         else:
             whole = _with_dropped(table, state) if state is not None and is_frame(X) else table
             if whole is table or whole.column_names != list(state.order if state else ()):
-                _check_names(probe, X if is_frame(X) else width, first=first)
+                given = X if is_frame(X) else width
+                _check_names(probe, given if whole is table else whole, first=first)
             table = whole
         _check_n_features(probe, np.empty((1, table.num_columns)), reset=first)
         if state is not None and not isinstance(X, (dict, pa.Table)):

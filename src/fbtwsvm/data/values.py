@@ -232,8 +232,13 @@ def not_dates(values: Any) -> Array:
 
 def are_other_dates(values: Any) -> Array:
     """Return whether each value is a text such as 31.03.2024, 3/31/24 or 2024/03/31: a date, but not in ISO form."""
-    date = r"(\d{1,2}([./-])\d{1,2}[./-]\d{4}|\d{1,2}/\d{1,2}/\d{2}|\d{4}[./]\d{1,2}[./]\d{1,2})"
-    return _matches(as_texts(values), rf"^{date}( \d{{1,2}}:\d{{2}}.*)?$")
+    day, month = r"(0?[1-9]|[12]\d|3[01])", r"(0?[1-9]|1[0-2])"
+    year_last = "|".join(
+        rf"({day}[{sign}]{month}|{month}[{sign}]{day})[{sign}]{year}"
+        for sign, year in ((".", r"\d{4}"), ("/", r"(\d\d)?\d\d"), ("-", r"\d{4}"))
+    )
+    year_first = rf"\d{{4}}([.]{month}[.]{day}|/{month}/{day})"
+    return _matches(as_texts(values), rf"^({year_last}|{year_first})( \d{{1,2}}:\d{{2}}.*)?$")
 
 
 def have_decimal_commas(values: Any) -> Array:

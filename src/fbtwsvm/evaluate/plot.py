@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -305,10 +305,10 @@ def importances(model: Any, names: Sequence[str] | None = None, *, ax: Axes | No
     4
     """
     if isinstance(model, Pipeline):
-        before = [step for _, step in model.steps[:-1]]
-        if names is None and before and all(hasattr(step, "get_feature_names_out") for step in before):
-            names = model[:-1].get_feature_names_out()
-        model = model[-1]
+        if names is None and len(model) > 1:
+            with suppress(AttributeError):  # of a step that does not know the names of its columns
+                names = model[:-1].get_feature_names_out()
+        return importances(model[-1], names, ax=ax, most=most)
     shares = np.asarray(model.feature_importances_)
     if names is None:
         names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(len(shares))])

@@ -71,12 +71,13 @@ def check_labels(y: Array) -> None:
 
 def check_same_kind(y: Array, known: Array) -> None:
     """Refuse labels of another kind than those learned so far: texts, numbers, dates or durations."""
-    if _family(y) != _family(known):
-        shown = [str(label) if _family(known) in "mM" else as_python(label) for label in known[:3]]
+    if family(y) != family(known):
+        shown = [str(label) if family(known) in "mM" else as_python(label) for label in known[:3]]
         raise ValueError(f"y holds labels of another kind than those learned so far, {shown}.")
 
 
-def _family(labels: Array) -> str:
+def family(labels: Array) -> str:
+    """Return whether labels are texts or other things, numbers, dates ("M") or durations ("m")."""
     kind = labels.dtype.kind
     return "text" if kind in "OUS" else kind if kind in "mM" else "number"
 

@@ -155,9 +155,14 @@ class TrainingRows:
     def most_values(self) -> int:
         """Return the largest number of distinct values in a column."""
         X = self.X[self.index]
-        X = X.toarray() if sp.issparse(X) else X
-        ordered = np.sort(X, axis=0)
-        return int((ordered[1:] != ordered[:-1]).sum(axis=0).max(initial=0)) + 1
+        if not sp.issparse(X):
+            ordered = np.sort(X, axis=0)
+            return int((ordered[1:] != ordered[:-1]).sum(axis=0).max(initial=0)) + 1
+        X = X.tocsc()
+        X.eliminate_zeros()
+        pairs = np.column_stack([np.repeat(np.arange(X.shape[1]), np.diff(X.indptr)), X.data])
+        counts = np.bincount(np.unique(pairs, axis=0)[:, 0].astype(np.int64), minlength=X.shape[1])
+        return int((counts + (np.diff(X.indptr) < X.shape[0])).max())
 
     def subset(self, chosen: Array, *, drop_empty: bool = False) -> TrainingRows:
         """Return some of the sorted rows, in their order, as training rows of their own."""
@@ -328,7 +333,10 @@ def per_class(name: str, value: Any, n_classes: int) -> Array:
     return values
 
 
-NO_IDS = "Nothing was unlearned: this model has learned no row with an id. Give rows and labels: unlearn(X, y)."
+NO_IDS = (
+    "Nothing was unlearned: this model knows no row by an id. It has learned none with an id, or has unlearned them "
+    "all. Give rows and labels: unlearn(X, y)."
+)
 
 
 def never_learned(key: Any, position: int = 0) -> str:

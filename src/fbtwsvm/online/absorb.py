@@ -90,8 +90,9 @@ def _at_once(member: Member) -> int:
 def learn_block(member: Member, chunk: Chunk) -> Tested:
     """Learn a block of rows for the next re-solve: update sums and roots, keep the rows (not accepted: in reserve).
 
-    A row that pushes a plane begins at the bound of its dual: on a long stream this is nearly the solution, and a
-    re-solve, whose tolerance is relative to all rows so far, would change little of duals that are zero.
+    A row that pushes a plane begins at the bound of its dual (which the re-solve multiplies by its membership).  On a
+    long stream this is nearly the solution, and a re-solve, whose tolerance is relative to all rows so far, would
+    change little of duals that are zero.
     """
     chunk = replace(chunk, rows=member.used(chunk.rows))
     tested = _test(member, chunk)
@@ -105,9 +106,9 @@ def learn_block(member: Member, chunk: Chunk) -> Tested:
             _update_root(member, int(k), chunk.rows[rows], weights[rows])
     member.clock += len(chunk)
     member.since_solve += np.bincount(chunk.labels, minlength=member.n_classes)
-    bound = np.ones((len(chunk), member.n_classes))
     pushes = (tested.far > -1.0) & member.solved.T[chunk.labels]
-    member.keep(Kept.of(chunk, weights, bound * pushes, bound, ~accepted))
+    bounds = np.outer(weights * member.class_factors[chunk.labels], member.settings.C) * pushes
+    member.keep(Kept.of(chunk, weights, bounds, bounds.copy(), ~accepted))
     return tested
 
 

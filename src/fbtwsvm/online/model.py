@@ -15,6 +15,7 @@ from .._arrays import Array, array_bytes, class_starts, tiles
 from .._steps import Steps, finish
 from .._threads import few_threads
 from ..batch.choose_kernel import KernelChoice, learns_metric
+from ..model.check_values import family
 from ..model.decision import Answers, Decision, PairRule, norms
 from ..model.inspection import Inspection
 from ..model.mapping import Mapping
@@ -215,7 +216,7 @@ class StreamModel:
         """Return what must be equal in two models that are merged."""
         base = self.settings
         numbers = (base.mu, base.membership, self.C, self.reg, self.mapping.dtype)
-        return (self.policies, *numbers, self.classes.dtype.kind in "OUS")
+        return (self.policies, *numbers, family(self.classes))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but what predictions and single rows use, which follows from the rest."""
