@@ -67,6 +67,10 @@ CASES = {
         lambda: (frame(3, X, Y).assign(x1="word")[COLUMNS], frame(3, X, Y)["y"]),
         r"Partition 0: .*could not convert string",
     ),
+    "a series subtracted": (
+        lambda: (frame(3, X, Y)[COLUMNS] - pd.Series(X.mean(axis=0), COLUMNS), frame(3, X, Y)["y"]),
+        "scale with X.map_partitions",
+    ),
     "columns in another order": (
         lambda: (
             dd.from_map(

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 
 from fbtwsvm import FBTWSVM, FBTWSVMCV
@@ -349,7 +350,11 @@ def test_importances_of_a_pipeline_have_the_names_of_its_columns():
     pipeline = make_pipeline(PolynomialFeatures(include_bias=False), FBTWSVM()).fit(frame, Y)
     named = {label.get_text() for label in plot.importances(pipeline).get_yticklabels()}
     assert named == {"height", "width", "height^2", "height width", "width^2"}
-    for steps in ([FunctionTransformer()], []):
+    columns = make_column_transformer((StandardScaler(), ["height"]), (MinMaxScaler(), ["width"]))
+    ax = plot.importances(make_pipeline(columns, FBTWSVM()).fit(frame, Y))
+    named = {label.get_text() for label in ax.get_yticklabels()}
+    assert named == {"height", "width"}
+    for steps in ([FunctionTransformer()], [make_pipeline(FunctionTransformer())], []):
         plain = make_pipeline(*steps, FBTWSVM()).fit(X, Y)
         assert {label.get_text() for label in plot.importances(plain).get_yticklabels()} == {"x0", "x1"}
 

@@ -183,7 +183,13 @@ def _blocks(X: Any, name: str) -> list[Any]:
 
     Optimised, a frame of which few columns are read from files would have fewer partitions than one with all columns.
     """
-    found = X.to_delayed() if is_dask_array(X) else X.simplify().to_delayed(optimize_graph=False)
+    try:
+        found = X.to_delayed() if is_dask_array(X) else X.simplify().to_delayed(optimize_graph=False)
+    except TypeError as error:
+        raise ValueError(
+            f"Dask cannot make the partitions of {name} ({error}). If a series was subtracted from a frame: scale with "
+            "X.map_partitions(lambda part: (part - mean) / std) instead."
+        ) from error
     blocks: list[Any] = np.ravel(found).tolist()
     if not blocks:
         raise ValueError(f"{name} has no partitions.")

@@ -275,6 +275,9 @@ def planes(
 def importances(model: Any, names: Sequence[str] | None = None, *, ax: Axes | None = None, most: int = 20) -> Axes:
     """Plot the importance of the columns, the most important first.
 
+    Columns with few values, such as categories, get far too little: for these use `permutation_importance` of
+    scikit-learn.
+
     Parameters
     ----------
     model : fitted classifier
@@ -308,6 +311,8 @@ def importances(model: Any, names: Sequence[str] | None = None, *, ax: Axes | No
         if names is None and len(model) > 1:
             with suppress(AttributeError):  # of a step that does not know the names of its columns
                 names = model[:-1].get_feature_names_out()
+                plain = [name.split("__", 1)[-1] for name in names]  # without the name of a step
+                names = plain if len(set(plain)) == len(plain) else names
         return importances(model[-1], names, ax=ax, most=most)
     shares = np.asarray(model.feature_importances_)
     if names is None:
