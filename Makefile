@@ -36,8 +36,9 @@ demo: $(READY)
 test: lint
 	$(BIN)/python $(TEST)
 
+# compiled functions have a cache of their own: two versions of numba in one could read half of each other's files
 test-lowest: $(LOWEST)/.ready
-	$(LOWEST)/bin/python $(TEST)
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/python $(TEST)
 
 test-full: lint
 	FBTWSVM_FULL=1 $(BIN)/python $(TEST) tests src benchmarks/tests
