@@ -47,7 +47,7 @@ PARTS = {
     "default_svc": ("defaults.svc", "FBTWSVM() beside a tuned SVC, 24 sets, and beside --base"),
     "default_cv": ("defaults.svc:tuned", "FBTWSVMCV beside a tuned SVC, 24 sets"),
     "one_pass": ("streams.changes:one_pass_table", "one pass against fit"),
-    "chunk_sizes": ("streams.changes:chunk_sizes", "accuracy with chunks of 1 to 1,000 rows"),
+    "chunk_sizes": ("streams.changes:chunk_sizes", "accuracy with chunks of 1 to 20,000 rows"),
     "ten_streams": ("streams.ten_streams", "accuracy and speed on ten streams, beside river's forest and SGD"),
     "ten_streams_ours": ("streams.ten_streams:ours", "accuracy on the ten streams of FBTWSVM alone, beside 0.5.0"),
     "generated_streams": ("streams.generated", "accuracy on ten streams from river's generators, beside five peers"),

@@ -90,11 +90,16 @@ def test_labels_of_another_kind_are_refused(one, other):
     assert model.inspect().seen == 60
     with pytest.raises(ValueError, match="another kind"):
         FBTWSVM().partial_fit(X, labels[one], classes=np.unique(labels[other]))
-    if (one, other) != (1, 0):
-        return
-    other_model = FBTWSVM(gamma=0.1, n_components=20, warm_up=30).partial_fit(X, labels[0])
+
+
+def test_models_with_labels_of_another_kind_are_not_merged():
+    X, y = clouds(120)
+    settings = {"feature_map": "fourier", "gamma": 0.1, "n_components": 20, "warm_up": 30, "random_state": 0}
+    one, other, third = (FBTWSVM(**settings) for _ in range(3))
+    one.partial_fit(X[:60], y[:60])
     with pytest.raises(ValueError, match="merge"):
-        model.merge(other_model)
+        one.merge(other.partial_fit(X[60:], y[60:].astype("m8[s]")))
+    assert one.merge(third.partial_fit(X[60:], y[60:])).inspect().seen == 120
 
 
 def test_sparse_rows_on_a_stream():

@@ -13,15 +13,12 @@ from .._arrays import Array
 from ..features.kernels import Kernel
 from ..model.check_values import first_dtype, largest_value, spread_warning
 from ..model.rows import class_factors
-from .partitions import Partitions
+from .partitions import SCALE_FRAME, Partitions
 
 Check = Callable[[Any, Any, Any], tuple[Any, Array, Array]]
 
-_TO_ONE_SCALE = "(X - X.mean(axis=0)) / X.std(axis=0); of a frame X.map_partitions(lambda part: (part - mean) / std)"
-_ANOTHER_ORDER = (
-    "Dask sorts the columns where a series is subtracted from a frame; scale with X.map_partitions(lambda part: "
-    "(part - mean) / std) instead."
-)
+_TO_ONE_SCALE = f"(X - X.mean(axis=0)) / X.std(axis=0); of a frame {SCALE_FRAME}"
+_ANOTHER_ORDER = f"Dask sorts the columns where a series is subtracted from a frame: scale with {SCALE_FRAME} instead."
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from .freed_memory import kept_for_reuse
 Result = TypeVar("Result")
 Visit = Callable[[int, Any, Any, Any, Any], Result]  # (number of the partition, X, y, weights, state)
 
+SCALE_FRAME = "X.map_partitions(lambda part: (part - mean) / std)"
 _AT_ONCE = 8  # results that are added up by one task
 _ONE_AT_A_TIME = Lock()
 
@@ -187,8 +188,8 @@ def _blocks(X: Any, name: str) -> list[Any]:
         found = X.to_delayed() if is_dask_array(X) else X.simplify().to_delayed(optimize_graph=False)
     except TypeError as error:
         raise ValueError(
-            f"Dask cannot make the partitions of {name} ({error}). If a series was subtracted from a frame: scale with "
-            "X.map_partitions(lambda part: (part - mean) / std) instead."
+            f"Dask cannot make the partitions of {name} ({error}). If a series was subtracted from a frame, scale with "
+            f"{SCALE_FRAME} instead."
         ) from error
     blocks: list[Any] = np.ravel(found).tolist()
     if not blocks:
